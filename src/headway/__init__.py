@@ -1,0 +1,43 @@
+"""Headway: a control plane for Spark Structured Streaming.
+
+    import headway as hw
+
+    rt = hw.Runtime(spark)
+    clicks = rt.watermark(events, "event_time", hw.patience.Fixed("500 ms"))    # instead of events.withWatermark(...)
+    rt.start(clicks.groupBy(...).count().writeStream..., name="campaigns")       # instead of .start()
+
+Names are loaded when they are first used, so that looking at a journal does not need Spark.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Runtime": "headway.spark.runtime",
+    "session": "headway.spark.session",
+    "order": "headway.policy.order",
+    "patience": "headway.policy.patience",
+    "window": "headway.model.deadline",
+    "every": "headway.model.deadline",
+    "query": "headway.pipeline",
+    "HeadwayError": "headway.errors",
+    "SettingError": "headway.errors",
+}
+__all__ = ["HeadwayError", "Runtime", "SettingError", "every", "order", "patience", "query", "session", "window"]
+
+if TYPE_CHECKING:
+    from headway.errors import HeadwayError, SettingError
+    from headway.model.deadline import every, window
+    from headway.pipeline import query
+    from headway.policy import order, patience
+    from headway.spark.runtime import Runtime
+    from headway.spark.session import session
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'headway' has no attribute {name!r}")
+    module = import_module(_WHERE[name])
+    return getattr(module, name) if hasattr(module, name) else module

@@ -1,0 +1,1 @@
+"""History becomes numbers. Pure values: every update returns a new estimate."""

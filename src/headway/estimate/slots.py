@@ -1,0 +1,40 @@
+"""How many batches should run at once."""
+
+from dataclasses import dataclass
+from math import ceil
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """Just as many batches at once as keep every core busy.
+
+    A batch is on a core for `cpu_ms` and waits (for logs, locks, sockets) the rest of its time. Alone it takes
+    `alone_ms`. So `cores x alone / cpu` batches fill the cores; fewer leave cores idle while windows wait, more only
+    share the same cores and make every batch, the urgent one too, slower. Both figures fade: the JIT makes batches
+    ever cheaper for minutes.
+    """
+
+    cores: int
+    most: int = 16
+    cpu_ms: float | None = None
+    alone_ms: float | None = None
+    keep: float = 0.8
+
+    def add_cpu(self, cpu_ms: float, batches: int) -> "Slots":
+        """After `batches` batches used `cpu_ms` of processor time in all."""
+        if batches < 1 or cpu_ms <= 0:
+            return self
+        one = cpu_ms / batches
+        mixed = one if self.cpu_ms is None else self.keep * self.cpu_ms + (1 - self.keep) * one
+        return Slots(self.cores, self.most, mixed, self.alone_ms, self.keep)
+
+    def add_alone(self, took_ms: float) -> "Slots":
+        """After a batch that ran with no other beside it took so long."""
+        mixed = took_ms if self.alone_ms is None else self.keep * self.alone_ms + (1 - self.keep) * took_ms
+        return Slots(self.cores, self.most, self.cpu_ms, mixed, self.keep)
+
+    @property
+    def best(self) -> int:
+        if self.cpu_ms is None or self.alone_ms is None:
+            return min(self.most, self.cores + 1)  # until we know: one batch may wait for its logs while the others compute
+        return max(1, min(self.most, ceil(self.cores * self.alone_ms / self.cpu_ms - 0.25)))

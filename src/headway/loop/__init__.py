@@ -1,0 +1,1 @@
+"""See, decide, guard, act, write it down."""

@@ -1,0 +1,183 @@
+"""The loop that runs everything: one thread reads messages, asks the policy, and answers the gate."""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from headway.estimate.pressure import Pressure
+from headway.estimate.slots import Slots
+from headway.loop.guards import STANDARD, Guard
+from headway.loop.tracker import QueryTracker
+from headway.model.decision import Decision, Grant, Hold, OrderPolicy
+from headway.model.message import Asked, BatchSeen, Gone, Message, Started
+from headway.model.time import Clock, WallMs
+from headway.model.view import QueryView, Snapshot
+
+
+class Actuator(Protocol):
+    """Makes a grant true. False means that the query is gone, which is an answer and not a failure."""
+
+    def release(self, query: str, offset: dict[str, int]) -> bool: ...
+
+
+class Gauge(Protocol):
+    """The host's own figures, read now and then."""
+
+    def cpu_ms(self) -> float:
+        """Processor time that the engine has used so far."""
+        ...
+
+    def memory_used(self) -> float:
+        """The share of the engine's memory that is in use."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the journal: what was seen, wished, decided and done."""
+
+    at: WallMs
+    seen: Snapshot
+    proposed: Decision
+    decided: Decision
+    receipt: str
+
+
+class Log(Protocol):
+    def append(self, entry: Entry) -> None: ...
+    def batch(self, seen: BatchSeen, view: QueryView) -> None: ...
+    def note(self, at: WallMs, query: str, text: str) -> None: ...
+
+
+GAUGE_EVERY_MS = 1_000
+
+
+class Controller:
+    """Sees through messages, decides by a policy, acts through a gate, and writes everything down."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        policy: OrderPolicy,
+        actuator: Actuator,
+        journal: Log,
+        gauge: Gauge,
+        slots: int | Literal["auto"] = "auto",
+        cores: int = 2,
+        guards: tuple[Guard, ...] = STANDARD,
+        pressure: Pressure | None = None,
+    ) -> None:
+        self.clock, self.policy, self.actuator, self.journal = clock, policy, actuator, journal
+        self.gauge, self.guards = gauge, guards
+        self.queries: dict[str, QueryTracker] = {}
+        self.pressure = pressure or Pressure()
+        self.slots = Slots(cores)
+        self._fixed_slots = None if slots == "auto" else slots
+        self._inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._gauged: tuple[WallMs, float, int] | None = None
+        self._batches = 0
+        self._alone: set[str] = set()
+        self._said: Decision | None = None
+
+    def post(self, message: Message) -> None:
+        """Put a message into the inbox; any thread may."""
+        self._inbox.put(message)
+
+    def stop(self) -> None:
+        self._inbox.put(None)
+
+    def run(self, failed: Callable[[BaseException], None]) -> None:
+        """Work until stopped. If a decision raises, say so and let go of the gate: queries must go on."""
+        try:
+            wait_s = 1.0
+            while self._take_all(wait_s):
+                wait_s = max(0.001, (self.turn() - self.clock.now()) / 1000)
+        except BaseException as error:
+            failed(error)
+
+    def _take_all(self, wait_s: float) -> bool:
+        """Take in what has come, or wait for it; False once we are told to stop."""
+        with contextlib.suppress(queue.Empty):
+            message = self._inbox.get(timeout=wait_s)
+            while message is not None:
+                self.take(message)
+                message = self._inbox.get_nowait()
+            return False
+        return True
+
+    def thread(self, failed: Callable[[BaseException], None]) -> threading.Thread:
+        thread = threading.Thread(target=self.run, args=(failed,), name="headway-controller", daemon=True)
+        thread.start()
+        return thread
+
+    def take(self, message: Message) -> None:
+        """Update what is known."""
+        now = self.clock.now()
+        match message:
+            case Started(spec=spec):
+                self.queries[spec.name] = QueryTracker(spec)
+            case Gone(query=name):
+                self.queries.pop(name, None)
+                self.journal.note(now, name, "left: stopped or failed")
+            case Asked(query=name, start=start) if name in self.queries:
+                tracker = self.queries[name]
+                if name in self._alone and tracker.granted_at is not None:
+                    self.slots = self.slots.add_alone(now - tracker.granted_at)
+                tracker.asked(now, start)
+            case BatchSeen(query=name) if name in self.queries:
+                self._batches += 1
+                if trouble := self.queries[name].saw(message):
+                    self.journal.note(now, name, trouble)
+                self.journal.batch(message, self.queries[name].view())
+            case _:
+                pass
+
+    def turn(self) -> WallMs:
+        """Decide until nobody else may run; returns when to look again."""
+        self._read_gauge(self.clock.now())
+        while True:
+            decided = self.tick()
+            if isinstance(decided, Hold):
+                return min(decided.until, WallMs(self.clock.now() + GAUGE_EVERY_MS))
+
+    def tick(self) -> Decision:
+        now = self.clock.now()
+        seen = self.snapshot(now)
+        proposed = decided = self.policy.decide(seen)
+        for guard in self.guards:
+            decided = guard(decided, seen)
+        receipt = self._apply(decided, now)
+        # A hold is news only when the reason changes; a grant always is.
+        if isinstance(decided, Grant) or decided != self._said:
+            self.journal.append(Entry(now, seen, proposed, decided, receipt))
+        self._said = decided
+        return decided
+
+    def snapshot(self, now: WallMs) -> Snapshot:
+        slots = self._fixed_slots or self.slots.best
+        return Snapshot(now, tuple(q.view() for q in self.queries.values()), slots, self.pressure.view())
+
+    def _apply(self, decided: Decision, now: WallMs) -> str:
+        if isinstance(decided, Hold):
+            return "held"
+        tracker = self.queries[decided.query]
+        running = {name for name, q in self.queries.items() if q.waiting_since is None}
+        self._alone = {decided.query} if not running else set()
+        offset = tracker.granted(now, decided.announce)
+        if self.actuator.release(decided.query, offset):
+            return "granted"
+        del self.queries[decided.query]
+        return "refused: the query is gone"
+
+    def _read_gauge(self, now: WallMs) -> None:
+        last = self._gauged
+        if last is not None and now - last[0] < GAUGE_EVERY_MS:
+            return
+        cpu_ms = self.gauge.cpu_ms()
+        if last is not None and self._batches > last[2]:
+            self.slots = self.slots.add_cpu(cpu_ms - last[1], self._batches - last[2])
+        self.pressure = self.pressure.step(now, self.gauge.memory_used())
+        self._gauged = (now, cpu_ms, self._batches)

@@ -1,0 +1,45 @@
+"""Safety lives here, outside the policies: a policy wishes, a guard knows the limits of the house."""
+
+from collections.abc import Callable
+
+from headway.model.decision import Decision, Grant, Hold
+from headway.model.time import WallMs
+from headway.model.view import QueryView, Snapshot
+
+Guard = Callable[[Decision, Snapshot], Decision]
+
+
+def _granted(decision: Decision, seen: Snapshot) -> QueryView | None:
+    if not isinstance(decision, Grant):
+        return None
+    return next((q for q in seen.queries if q.name == decision.query), None)
+
+
+def never_sweep_early(decision: Decision, seen: Snapshot) -> Decision:
+    """A watermark announced ahead is acted upon by the very next batch: that batch must wait until it is ripe."""
+    query = _granted(decision, seen)
+    if query is None or not (query.pending and query.live) or query.due is None or query.due <= seen.now:
+        return decision
+    because = f"{query.name} would sweep {query.announced} before it is ripe, {query.due - seen.now} ms too soon"
+    return Hold(query.due, because)
+
+
+def never_beyond_ripe(decision: Decision, seen: Snapshot) -> Decision:
+    """A watermark that is not ripe may be announced only where Spark asks every source after the gate."""
+    query = _granted(decision, seen)
+    if query is None or not isinstance(decision, Grant) or decision.announce is None or (query.ahead and query.live):
+        return decision
+    ripe = query.ripe(seen.now)
+    if ripe is not None and decision.announce <= ripe:
+        return decision
+    return Grant(decision.query, None, f"{decision.because}; watermark {decision.announce} withheld: not ripe")
+
+
+def within_slots(decision: Decision, seen: Snapshot) -> Decision:
+    """No more batches at once than there are slots."""
+    if isinstance(decision, Grant) and seen.busy >= seen.slots:
+        return Hold(WallMs(seen.now + 1000), f"{seen.busy} batches run in {seen.slots} slots")
+    return decision
+
+
+STANDARD: tuple[Guard, ...] = (within_slots, never_sweep_early, never_beyond_ripe)

@@ -1,0 +1,150 @@
+"""What is known of one query: messages in, an immutable view out."""
+
+from dataclasses import dataclass, field
+
+from headway.estimate.costs import BatchCost
+from headway.estimate.delays import Epochs
+from headway.estimate.rates import Rate
+from headway.model.message import BatchSeen, InputSeen, InputSpec, QuerySpec
+from headway.model.time import EventMs, WallMs
+from headway.model.view import InputView, QueryView
+
+LIVE_MEMORY = 20  # batches with rows, over which the fastest row tells whether a stream is live
+
+
+@dataclass
+class InputTracker:
+    """The history of one input."""
+
+    spec: InputSpec
+    view: InputView = field(init=False)
+    epochs: Epochs = field(default_factory=Epochs)
+    rate: Rate = field(default_factory=Rate)
+    fastest: list[float] = field(default_factory=list)
+    read_at: WallMs | None = None
+    rows_at: WallMs | None = None
+
+    def __post_init__(self) -> None:
+        self.view = InputView(self.spec.name, self.spec.patience_ms)
+
+    def saw(self, seen: InputSeen, began: WallMs, refused_below: EventMs) -> None:
+        """Take in what a batch that began then read; rows older than `refused_below` were late."""
+        if self.read_at is not None:
+            self.rate = self.rate.add(seen.rows, began - self.read_at)
+        self.read_at = began
+        if seen.rows:
+            self.rows_at = began
+            self.epochs = self.epochs.add(seen.delay_sum_ms / seen.rows, seen.delay_square_sum / seen.rows, seen.delays)
+            self.fastest = [*self.fastest[1 - LIVE_MEMORY :], seen.delay_min_ms if seen.delay_min_ms is not None else 0.0]
+        frontier = max((f for f in (self.view.frontier, seen.newest) if f is not None), default=None)
+        self.view = InputView(
+            self.spec.name,
+            self.spec.patience_ms,
+            # If even the fastest of the last rows took longer than our patience, the wall clock would refuse them all.
+            live=bool(self.fastest) and min(self.fastest) <= self.spec.patience_ms and not self.spec.limited,
+            idle=began - (self.rows_at or began) >= self.spec.idle_after_ms,
+            frontier=frontier,
+            rows_per_s=self.rate.rows_per_s,
+            late_rows=self.view.late_rows + late_rows(seen, refused_below),
+            delay=self.epochs.view(),
+        )
+
+
+def late_rows(seen: InputSeen, refused_below: EventMs) -> int:
+    """Rows older than the watermark that refused them, counted before any aggregation.
+
+    None of a batch's rows is late unless its oldest is; beyond that the counts of its old rows per tenth of a second tell.
+    """
+    if seen.oldest is None or seen.oldest >= refused_below:
+        return 0
+    below = sum(rows for moment, rows in seen.old if moment < refused_below)
+    return max(1, round(below))
+
+
+class QueryTracker:
+    """The history of one query, and where it stands: at the gate or in a batch."""
+
+    def __init__(self, spec: QuerySpec) -> None:
+        self.spec = spec
+        self.inputs = {i.name: InputTracker(i) for i in spec.inputs}
+        self.cost = BatchCost()
+        self.start: dict[str, int] = {"seq": 0, "wm": 0, "live": 0}
+        self.waiting_since: WallMs | None = None
+        self.granted_at: WallMs | None = None
+        self.announced = EventMs(0)
+        self.swept = EventMs(0)
+        self.refusing = EventMs(0)  # the watermark by which the next batch will refuse late rows
+        self.selectivity = 1.0
+        self.state_bytes = 0
+        self.had_rows = True
+        self.batches = 0
+        self._sweeping = EventMs(0)  # the watermark that the running batch acts upon
+        self._last: BatchSeen | None = None  # the batch that the last grant led to
+        self._view: QueryView | None = None
+
+    def saw(self, batch: BatchSeen) -> str | None:
+        """Take in a finished batch. Says what is wrong if a watermark that was announced did not take."""
+        self.batches += 1
+        self._last = batch
+        for seen in batch.inputs:
+            if seen.name in self.inputs:
+                self.inputs[seen.name].saw(seen, batch.began, self.refusing)
+        rows = sum(seen.rows for seen in batch.inputs)
+        self.had_rows = rows > 0
+        if rows:
+            self.selectivity = 0.8 * self.selectivity + 0.2 * min(1.0, batch.state_updated / rows)
+        self.state_bytes = batch.state_bytes
+        self._view = None
+        took, self.swept = batch.watermark or EventMs(0), max(self.swept, batch.watermark or EventMs(0), self._sweeping)
+        self.refusing = took
+        if took < self._sweeping:
+            return f"announced watermark {self._sweeping} did not take: batch {batch.batch} ran with {took}"
+        return None
+
+    def asked(self, now: WallMs, start: dict[str, int]) -> None:
+        """The query is at the gate again, with everything up to the offset `start` done."""
+        if self.granted_at is not None and self.waiting_since is None:
+            if self._last is not None:
+                self.cost = self.cost.add(sum(seen.rows for seen in self._last.inputs), now - self.granted_at)
+            else:  # Spark found neither rows nor state to sweep, so there was no batch
+                self.had_rows, self.swept = False, max(self.swept, self._sweeping)
+        if self.granted_at is None and start["wm"] > 0:  # restarted: the next batch sweeps what was announced before
+            self.swept = self.refusing = self.spec.deadlines.upto(start["wm"] - 1)
+            for tracker in self.inputs.values():
+                tracker.fastest = [0.0] if start["live"] and not tracker.spec.limited else []
+                tracker.view = InputView(tracker.spec.name, tracker.spec.patience_ms, live=bool(tracker.fastest))
+        self.start = start
+        self.announced = EventMs(max(self.announced, start["wm"]))
+        self.waiting_since = now
+        self._view = None
+
+    def granted(self, now: WallMs, announce: EventMs | None) -> dict[str, int]:
+        """The offset that lets the query through. Unchanged when nothing is announced: then Spark runs a batch only if a
+        source has rows, and asks again if none has."""
+        self.granted_at, self.waiting_since, self._view, self._last = now, None, None, None
+        self._sweeping = self.announced
+        if announce is None or announce <= self.announced:
+            return self.start
+        self.announced = announce
+        live = int(all(i.view.live for i in self.inputs.values()))
+        return {"seq": self.start["seq"] + 1, "wm": announce, "live": live}
+
+    def view(self) -> QueryView:
+        if self._view is None:
+            self._view = QueryView(
+                self.spec.name,
+                tuple(i.view for i in self.inputs.values()),
+                self.spec.deadlines,
+                waiting_since=self.waiting_since,
+                granted_at=self.granted_at,
+                announced=self.announced,
+                swept=self.swept,
+                ahead=self.spec.ahead,
+                fixed_ms=self.cost.fixed_ms or 300.0,
+                per_row_ms=self.cost.per_row_ms,
+                selectivity=self.selectivity,
+                state_bytes=self.state_bytes,
+                # Old rows are replayed as fast as they come; a query without rows is asked once a second.
+                pace_ms=0 if self.had_rows else 1000,
+            )
+        return self._view

@@ -1,0 +1,1 @@
+"""Immutable values that every other room speaks in. Imports nothing of ours but the errors."""

@@ -1,0 +1,133 @@
+"""What a policy sees: one immutable view per input and query, and the snapshot that holds them. Unknown is None."""
+
+from dataclasses import dataclass, field
+
+from headway.model.deadline import Deadlines
+from headway.model.time import EventMs, WallMs
+
+
+@dataclass(frozen=True, slots=True)
+class DelayView:
+    """The network delay of one input over the last epochs (an epoch ends when a window is swept)."""
+
+    epochs: int
+    mean_ms: float
+    mean_sd_ms: float  # of the mean of the epochs: Eq. 6 as printed
+    draw_sd_ms: float  # of the next single delay
+    low_ms: float  # empirical quantiles that enclose the confidence asked for
+    high_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class InputView:
+    """One watermarked input of a query."""
+
+    name: str
+    patience_ms: int  # how long after a window's end its stragglers are waited for
+    live: bool = False  # rows carry recent event times, so the wall clock tells how far the stream has come
+    idle: bool = False  # silent for longer than `idle_after`: it holds nobody back
+    frontier: EventMs | None = None  # the newest event time read
+    rows_per_s: float = 0.0
+    late_rows: int = 0
+    delay: DelayView | None = None
+
+    def ripe(self, now: WallMs) -> int | None:
+        """The watermark that patience allows now. A stream of old rows is measured by its own frontier."""
+        if self.live:
+            return now - self.patience_ms
+        return None if self.frontier is None else self.frontier - self.patience_ms
+
+
+@dataclass(frozen=True, slots=True)
+class QueryView:
+    """One query: what it waits for, what a batch of it costs, and how urgent its next result is."""
+
+    name: str
+    inputs: tuple[InputView, ...]
+    deadlines: Deadlines
+    waiting_since: WallMs | None = None  # at the gate since; None while a batch runs
+    granted_at: WallMs | None = None  # last let through the gate; rows that came later are queued
+    announced: EventMs = EventMs(0)  # the newest watermark announced
+    swept: EventMs = EventMs(0)  # the newest watermark that a finished batch has acted upon
+    ahead: bool = False  # its sources are asked after the gate, so a watermark may be announced before it is ripe
+    fixed_ms: float = 300.0
+    per_row_ms: float = 0.01
+    selectivity: float = 1.0  # state or output rows per input row
+    state_bytes: int = 0
+    pace_ms: int = 1000  # between batches while nothing is due, e.g. while old rows are replayed
+
+    # Worked out once when the view is made, because every decision reads them for every query.
+    pending: bool = field(init=False)  # the next batch will sweep a watermark that is announced already
+    live: bool = field(init=False)
+    deadline: EventMs = field(init=False)  # the end of the window that the next sweep is for
+    due: WallMs | None = field(init=False)  # when the next batch is wanted; None before the first: nothing is known yet
+    patience_ms: int = field(init=False)
+    rows_per_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        known = {
+            "pending": self.announced > self.swept,
+            "live": bool(self.inputs) and all(i.live for i in self.inputs),
+            "patience_ms": max((i.patience_ms for i in self.inputs), default=0),
+            "rows_per_s": sum(i.rows_per_s for i in self.inputs),
+        }
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "deadline", self._deadline())
+        object.__setattr__(self, "due", self._due())
+
+    def _deadline(self) -> EventMs:
+        if self.pending:
+            return self.announced
+        if self.swept == 0 and self.granted_at is not None:  # nothing announced yet: the coming deadline is the first
+            return self.deadlines.after(self.granted_at - self.patience_ms)
+        return self.deadlines.after(self.swept)
+
+    def _due(self) -> WallMs | None:
+        if self.live and (self.pending or self.granted_at is not None):
+            return WallMs(self.deadline + self.patience_ms)
+        return None if self.granted_at is None else WallMs(self.granted_at + self.pace_ms)
+
+    def ripe(self, now: WallMs) -> int | None:
+        """The watermark that the slowest input allows now."""
+        limits = [i.ripe(now) for i in self.inputs if not i.idle]
+        return None if not limits or None in limits else min(x for x in limits if x is not None)
+
+    def queued(self, now: WallMs) -> float:
+        """Rows that came since the last grant, by the rate at which they came before."""
+        since = now if self.granted_at is None else self.granted_at
+        return self.rows_per_s * max(0, now - since) / 1000
+
+    def cost_ms(self, now: WallMs) -> float:
+        """How long the batch would take that ran now."""
+        return self.fixed_ms + self.per_row_ms * self.queued(now)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryView:
+    """The driver's memory, and since when its use has been over the bound."""
+
+    used: float = 0.0  # share of the heap in use
+    pressed_since: WallMs | None = None
+
+    @property
+    def pressed(self) -> bool:
+        return self.pressed_since is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The whole world at one moment, built once per tick and never changed."""
+
+    now: WallMs
+    queries: tuple[QueryView, ...]
+    slots: int = 1
+    memory: MemoryView = MemoryView()
+
+    @property
+    def waiting(self) -> tuple[QueryView, ...]:
+        return tuple(q for q in self.queries if q.waiting_since is not None)
+
+    @property
+    def busy(self) -> int:
+        return sum(q.waiting_since is None for q in self.queries)

@@ -1,0 +1,56 @@
+"""Pipeline files: functions marked with `@headway.query` that `headway run FILE.py` finds and starts."""
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headway.errors import HeadwayError
+
+Builder = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A named function of (runtime, spark) that returns a DataStreamWriter, ready to start."""
+
+    name: str
+    build: Builder
+    settings: dict[str, Any]
+
+
+_FOUND: list[Query] = []
+
+
+def query(name: str | None = None, **settings: Any) -> Callable[[Builder], Builder]:
+    """Mark a function as a query of this pipeline; `settings` go to `Runtime.start`."""
+
+    def mark(build: Builder) -> Builder:
+        _FOUND.append(Query(name or build.__name__, build, settings))
+        return build
+
+    return mark
+
+
+def load(path: Path) -> list[Query]:
+    """The queries that a pipeline file declares."""
+    if not path.is_file():
+        raise HeadwayError(f"pipeline = {str(path)!r}: expected a Python file")
+    _FOUND.clear()
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise HeadwayError(f"pipeline = {str(path)!r}: expected a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise HeadwayError(f"pipeline = {str(path)!r}: line {error.lineno} is not Python: {error.msg}") from None
+    names = [q.name for q in _FOUND]
+    if not names:
+        raise HeadwayError(f"pipeline = {str(path)!r}: expected at least one function marked with @headway.query")
+    if twice := {n for n in names if names.count(n) > 1}:
+        raise HeadwayError(f"pipeline = {str(path)!r}: query name {twice.pop()!r} is used twice")
+    return list(_FOUND)

@@ -1,0 +1,1 @@
+"""Numbers become decisions: pure, one policy in one file, one folder for each question."""

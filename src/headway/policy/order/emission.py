@@ -1,0 +1,31 @@
+"""Which watermark rides with a grant: the rule that all gated policies share.
+
+Spark drops late rows by the previous batch's watermark and emits windows by this batch's. A watermark announced with
+batch n is therefore acted upon by batch n + 1. Announce the end of the next window early ("ahead"), and batch n + 1 both
+reads that window's last rows and emits it: one batch per window. Announce it when it is ripe, and it takes a second one.
+"""
+
+from headway.model.time import EventMs, WallMs
+from headway.model.view import QueryView
+
+
+def announce(query: QueryView, now: WallMs, *, ahead: bool, crowd: float = 0.0) -> EventMs | None:
+    """The watermark to announce with a batch of `query` that starts now; None when it should stay.
+
+    `ahead` says that no batch is planned before the next deadline. `crowd` is how many due batches share each slot.
+    """
+    limit = query.ripe(now)
+    if limit is None:
+        return None
+    ripe = query.deadlines.upto(limit)
+    due = ripe if ripe > query.announced and ripe > 0 else None
+    if not (ahead and query.ahead and query.live):
+        return due
+    coming = query.deadlines.after(max(limit, query.announced))
+    if due is None:
+        return coming
+    # A window is ripe that this batch will not emit. Announce it and run again at once, or let the next window's batch
+    # emit both? The extra batch pays if it spares this window more than it costs those who stand in the queue.
+    cost = query.cost_ms(now)
+    spared = coming + query.patience_ms - now - cost
+    return due if spared > cost * crowd else coming

@@ -1,0 +1,145 @@
+"""Klink: the query with the least expected slack runs next (Farhat, Daudjee, Querzoni; SIGMOD 2021)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from headway.errors import SettingError
+from headway.estimate.delays import normal_half_width
+from headway.model.decision import Decision, Grant, Hold
+from headway.model.time import WallMs
+from headway.model.view import InputView, QueryView, Snapshot
+from headway.policy.order.emission import announce
+from headway.policy.order.relief import most_relieving
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Klink:
+    """Order queries by the idle time that they can still afford before their next window must come out.
+
+    A query without history goes first: until it runs we learn nothing about it. Ties break by name. A batch runs when its
+    window is due; earlier only if its rows alone would make it late (`split`), since each batch has a price.
+    """
+
+    confidence: float = 0.95
+    step_ms: int = 120
+    interval: Literal["predictive", "paper"] = "predictive"
+    split: float = 1.0  # a window whose rows cost more than this many fixed parts is worked off in two batches
+    memory: bool = True  # while memory is short, run what frees most
+    gated: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence < 1:
+            raise SettingError("order.confidence", self.confidence, "a share between 0 and 1, e.g. 0.95")
+        if self.step_ms <= 0:
+            raise SettingError("order.step_ms", self.step_ms, "more than 0 milliseconds")
+        if self.interval not in ("predictive", "paper"):
+            raise SettingError("order.interval", self.interval, "'predictive' or 'paper'")
+
+    def decide(self, snap: Snapshot) -> Decision:
+        ready, now = snap.waiting, snap.now
+        if not ready:
+            return Hold(WallMs(now + 1000), because="no query waits at the gate")
+        slack = self.slack_ms(ready, now)
+        if self.memory and snap.memory.pressed:
+            return most_relieving(ready, slack, snap, self.step_ms)
+        wanted = self._wanted_at(ready, slack, now)
+        due = wanted <= now
+        if not due.any():
+            first = int(np.argmin(wanted))
+            return Hold(WallMs(int(wanted[first])), because=f"{ready[first].name} is next, in {wanted[first] - now:.0f} ms")
+        least = np.min(slack[due])
+        chosen = min((ready[i] for i in np.flatnonzero(due & (slack == least))), key=lambda q: q.name)
+        crowd = int(due.sum())
+        early = chosen.due is not None and now < chosen.due
+        one_batch = early or bool(self._one_batch((chosen,))[0])
+        watermark = announce(chosen, now, ahead=one_batch, crowd=(crowd - 1) / snap.slots)
+        return Grant(chosen.name, watermark, because=_because(chosen, float(least), now, crowd))
+
+    def slack_ms(self, queries: Sequence[QueryView], now: WallMs) -> Floats:
+        """Expected slack of each query: the least over its inputs (section 3.3); minus infinity for an unknown one."""
+        out = np.array([-inf if q.due is None else inf for q in queries])
+        pairs = [(n, q, i) for n, q in enumerate(queries) if q.due is not None for i in q.inputs or _NO_INPUT]
+        if pairs:
+            index, known, inputs = zip(*pairs, strict=True)
+            cost = np.array([q.cost_ms(now) for q in known])
+            release = np.array([q.due for q in known], dtype=float)
+            low, high, mean, sd = self._sweep(known, inputs, release)
+            np.minimum.at(out, np.array(index), expected_slack(now, cost, low, high, mean, sd, release, self.step_ms))
+        return out
+
+    def _sweep(
+        self, queries: Sequence[QueryView], inputs: Sequence[InputView | None], release: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """When each input's next sweeping watermark comes in: interval, mean, standard deviation (Eqs. 5-7)."""
+        paper = self.interval == "paper"
+        delays = [None if i is None else i.delay for i in inputs]
+        rows = [
+            (0.0, 0.0, 0.0, 0.0, -1.0)
+            if d is None or not q.live
+            else (d.low_ms, d.high_ms, d.mean_ms, d.mean_sd_ms if paper else d.draw_sd_ms, q.deadline)
+            for q, d in zip(queries, delays, strict=True)
+        ]
+        low, high, mean, sd, deadline = np.array(rows, dtype=float).T
+        if paper:
+            half = normal_half_width(self.confidence) * sd
+            low, high = mean - half, mean + half
+        start = np.where(deadline < 0, release, deadline)  # nothing known of its delay: it comes when we let it go
+        return start + low, start + high, start + mean, sd
+
+    def _wanted_at(self, queries: Sequence[QueryView], slack: Floats, now: WallMs) -> Floats:
+        """When each query's next batch should start: when it is due, or sooner if its rows alone would make it late."""
+        due = np.array([-inf if q.due is None else q.due for q in queries], dtype=float)
+        whole = np.array([q.pending or not (q.ahead and q.live) for q in queries]) | self._one_batch(queries)
+        return np.where(whole | (due <= now), due, now + np.minimum(slack, due - now))
+
+    def _one_batch(self, queries: Sequence[QueryView]) -> NDArray[np.bool_]:
+        """Whether a window's rows are few enough to be read by the very batch that emits it."""
+        rows = np.array([q.rows_per_s * q.deadlines.period_ms / 1000 for q in queries])
+        per_row = np.array([q.per_row_ms for q in queries])
+        return np.asarray(per_row * rows <= self.split * np.array([q.fixed_ms for q in queries]))
+
+
+_NO_INPUT: tuple[None] = (None,)
+
+
+def expected_slack(
+    now: float, cost: Floats, low: Floats, high: Floats, mean: Floats, sd: Floats, release: Floats, step: float
+) -> Floats:
+    """Eq. 8: slack over the steps of the interval, each weighed by the chance that the watermark comes in it.
+
+    Corrected from the print: steps before now are out (Eq. 9), the standard deviation scales the normal curve, not the
+    variance (Eq. 10). The weights are divided by their sum, so that the confidence does not shrink the slack. And the
+    sweeping watermark cannot come before our own patience lets it go at `release`.
+    """
+    start = np.maximum(low, now)
+    steps = int(np.clip(np.ceil(((high - start) / step).max(initial=0.0)), 1, 512))
+    left = start[:, None] + step * np.arange(steps)
+    right = np.minimum(left + step, np.maximum(high, start)[:, None])
+    scale = np.maximum(sd, 1e-9)[:, None]
+    weight = np.where(
+        left < high[:, None], ndtr((right - mean[:, None]) / scale) - ndtr((left - mean[:, None]) / scale), 0.0
+    )
+    total = weight.sum(axis=1)
+    comes = np.maximum(right, release[:, None])
+    # Nothing of the interval is left: the watermark is there for the taking since its release, or overdue since `high`.
+    over = np.maximum(np.minimum(high, now), release)
+    expected = np.where(total > 1e-12, (weight * comes).sum(axis=1) / np.maximum(total, 1e-12), over)
+    return np.asarray(expected - now - cost)
+
+
+def _because(query: QueryView, slack: float, now: WallMs, due: int) -> str:
+    if query.due is None:
+        return "first batch: nothing is known of it yet"
+    rest = f"a batch costs {query.cost_ms(now):.0f} ms, {due} due"
+    if not query.live:
+        return f"least slack, {slack:.0f} ms: rows may be waiting for {now - (query.granted_at or now)} ms, {rest}"
+    when = f"due {now - query.due} ms ago" if now >= query.due else f"due in {query.due - now} ms, its rows first"
+    return f"least slack, {slack:.0f} ms: window end {query.deadline} {when}, {rest}"

@@ -1,0 +1,38 @@
+"""Klink's second half: while memory is short, run the query whose batch frees most (section 3.4)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.model.decision import Decision, Grant, Hold
+from headway.model.time import WallMs
+from headway.model.view import QueryView, Snapshot
+from headway.policy.order.emission import announce
+
+
+def freed_rows(query: QueryView, now: WallMs, step_ms: int) -> float:
+    """p = sz x (1 - selectivity): queued rows that a batch takes out of memory, at most what fits into a step.
+
+    On Spark a query's operators run together, so its selectivity is that of the whole chain. The fixed part of a batch is
+    paid whatever the rows, so only the part per row counts against the step.
+    """
+    fits = step_ms / query.per_row_ms if query.per_row_ms > 0 else float("inf")
+    return min(query.queued(now), fits) * (1 - min(1.0, query.selectivity))
+
+
+def most_relieving(ready: tuple[QueryView, ...], slack: NDArray[np.float64], snap: Snapshot, step_ms: int) -> Decision:
+    """Grant the query that frees most; ties by least slack, then by name. Nothing is announced ahead meanwhile."""
+    now = snap.now
+    # A watermark announced ahead must not be swept before it is due, however short memory is.
+    open_ = [i for i, q in enumerate(ready) if not (q.pending and q.due is not None and q.due > now)]
+    if not open_:
+        soonest = min(q.due for q in ready if q.due is not None)
+        return Hold(soonest, because="memory is short, but every waiting query has a watermark announced ahead")
+    best = min(open_, key=lambda i: (-round(freed_rows(ready[i], now, step_ms)), slack[i], ready[i].name))
+    chosen, freed = ready[best], freed_rows(ready[best], now, step_ms)
+    if freed < 1 and chosen.due is not None and chosen.due > now:
+        return Hold(chosen.due, because=f"memory {snap.memory.used:.0%} in use, but no batch would free any")
+    return Grant(
+        chosen.name,
+        announce(chosen, now, ahead=False),
+        because=f"memory {snap.memory.used:.0%} in use: frees most, {freed:.0f} rows of {chosen.queued(now):.0f} queued",
+    )

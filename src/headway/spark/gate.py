@@ -1,0 +1,111 @@
+"""The gate's side of the control channel: a loopback server that parks each query until it is let through."""
+
+import contextlib
+import json
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from io import BufferedRWPair
+
+from headway.model.message import Asked, Gone, Message
+
+
+@dataclass
+class _Line:
+    """The connection of one query's control source."""
+
+    query: str
+    wire: BufferedRWPair
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Gate:
+    """Accepts control sources, turns what they ask into messages, and writes the answers.
+
+    Queries are started one by one (`admit`), so that the next source that calls belongs to the query being started.
+    """
+
+    def __init__(self, inbox: Callable[[Message], None], on_ask: Callable[[str], None] | None = None) -> None:
+        self.secret = secrets.token_hex(16)
+        self._inbox = inbox
+        self._on_ask = on_ask or (lambda query: None)
+        self._lines: dict[str, _Line] = {}
+        self._starting: tuple[str, threading.Event] | None = None
+        self._lock = threading.Lock()
+        self._server = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self.port: int = self._server.getsockname()[1]
+        threading.Thread(target=self._accept, name="headway-gate", daemon=True).start()
+
+    def admit(self, query: str) -> threading.Event:
+        """From now on, the next control source to call is that of `query`; the event tells when it has."""
+        called = threading.Event()
+        with self._lock:
+            self._starting = (query, called)
+        return called
+
+    def release(self, query: str, offset: dict[str, int]) -> bool:
+        """Answer a query that waits at the gate. False if it is gone."""
+        line = self._lines.get(query)
+        if line is None:
+            return False
+        try:
+            with line.lock:
+                line.wire.write(json.dumps(offset).encode() + b"\n")
+                line.wire.flush()
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def close(self) -> None:
+        """Hang up on everybody: the sources then go on ungated, which is what failing open means."""
+        with contextlib.suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+        for line in list(self._lines.values()):
+            with contextlib.suppress(OSError, ValueError):
+                line.wire.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                link, _ = self._server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(link,), name="headway-line", daemon=True).start()
+
+    def _serve(self, link: socket.socket) -> None:
+        query = None
+        with contextlib.suppress(OSError, ValueError), link:
+            link.settimeout(10)  # only for the greeting: nobody may hold a thread without knowing the secret
+            wire = link.makefile("rwb")
+            query = self._greet(wire)
+            if query is None:
+                return
+            link.settimeout(None)
+            for asked in wire:
+                self._on_ask(query)
+                self._inbox(Asked(query, json.loads(asked)))
+        # A query of the same name may have been started again already: only the line that is current speaks for it.
+        if query is not None and self._lines.get(query, _Line("", wire)).wire is wire:
+            del self._lines[query]
+            self._inbox(Gone(query))
+
+    def _greet(self, wire: BufferedRWPair) -> str | None:
+        greeting = json.loads(wire.readline(4096) or b"{}")
+        if not secrets.compare_digest(str(greeting.get("secret", "")), self.secret):
+            return None
+        with self._lock:
+            starting, self._starting = self._starting, None
+        if starting is None:
+            text = "a query was started without rt.start(): it runs ungated, by the fallback delay"
+            wire.write(json.dumps({"error": text}).encode() + b"\n")
+            wire.flush()
+            return None
+        query, called = starting
+        self._lines[query] = _Line(query, wire)
+        wire.write(b"{}\n")
+        wire.flush()
+        called.set()
+        return query

@@ -1,0 +1,31 @@
+"""The figures of the Spark driver itself: processor time and memory."""
+
+from typing import Any
+
+import psutil
+
+
+class DriverGauge:
+    """Reads the driver's JVM. In local mode that is where all tasks run as well."""
+
+    def __init__(self, spark: Any) -> None:
+        jvm = spark._jvm
+        self._process = psutil.Process(jvm.java.lang.ProcessHandle.current().pid())
+        self._runtime = jvm.java.lang.Runtime.getRuntime()
+        pools = jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+        # The young generation is full of garbage most of the time; what fills the old one is there to stay.
+        old = [pool for pool in pools if "Old" in pool.getName() or "Tenured" in pool.getName()]
+        self._old = old[0] if old else None
+        self._most = int(self._runtime.maxMemory())
+
+    def cpu_ms(self) -> float:
+        try:
+            times = self._process.cpu_times()
+        except psutil.Error:
+            return 0.0
+        return float(times.user + times.system) * 1000
+
+    def memory_used(self) -> float:
+        if self._old is None:
+            return int(self._runtime.totalMemory() - self._runtime.freeMemory()) / self._most
+        return int(self._old.getUsage().getUsed()) / self._most

@@ -1,0 +1,57 @@
+"""One query per checkpoint: a lock file beside Spark's own files, let go when its process ends, however it ends."""
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+from headway.errors import SettingError
+
+
+class Lease:
+    """The right to use a checkpoint. Held by an open file, so a kill -9 gives it back."""
+
+    def __init__(self, checkpoint: str, query: str) -> None:
+        self._file = None
+        folder = local_path(checkpoint)
+        if folder is None:  # a remote checkpoint: Spark's own check within one session is all there is
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        # Spark ignores files that begin with a dot.
+        file = open(folder / ".headway.lock", "a+")  # noqa: SIM115 - held open for as long as the query lives
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            holder = file.read().strip() or "another process"
+            file.close()
+            raise SettingError("checkpoint", checkpoint, f"one that no running query uses; {holder} uses it") from None
+        file.truncate(0)
+        file.write(f"query {query!r} of process {os.getpid()}")
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def local_path(checkpoint: str) -> Path | None:
+    """The folder of a checkpoint on this machine; None if it lies elsewhere."""
+    url = urlparse(checkpoint)
+    if url.scheme == "":
+        return Path(checkpoint)
+    return Path(unquote(url.path)) if url.scheme == "file" else None
+
+
+def checkpoint_of(writer: Any) -> str | None:
+    """The checkpoint location that was set on a DataStreamWriter, if any."""
+    try:
+        field = writer._jwrite.getClass().getDeclaredField("extraOptions")
+        field.setAccessible(True)
+        found = field.get(writer._jwrite).get("checkpointLocation")
+        return str(found.get()) if found.isDefined() else None
+    except Exception:  # another Spark keeps it elsewhere: then only Spark's own check is left
+        return None

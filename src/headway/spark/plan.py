@@ -1,0 +1,131 @@
+"""What a query's own plan tells: its inputs, its windows, and in which order Spark will ask its sources."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from headway.errors import HeadwayError, SettingError
+from headway.model.deadline import Deadlines, Grid
+from headway.spark.control import FORMAT
+
+METRICS = "headway:"
+CADENCE_MS = 1_000  # how often a query without windows is served
+_LIMIT = re.compile(r"(max|min)\w+per(trigger|batch)$|^rowsperbatch$")
+_WINDOW = re.compile(r"LongType\) - (-?\d+)\) % (\d+)\)")
+_SIZE = re.compile(r"END\) - 0\) \+ (\d+)\)")
+_SESSION = re.compile(r"cast\(([^()]*?) as interval\)")
+_LAG = re.compile(r"INTERVAL '([\d:. -]+)' (DAY|HOUR|MINUTE|SECOND)(?: TO (HOUR|MINUTE|SECOND))?")
+_UNIT_MS = {"DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1_000}
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSeen:
+    """The facts about a plan that decide how its query may be driven."""
+
+    inputs: tuple[str, ...]  # names of the watermarked inputs
+    deadlines: Deadlines
+    ordered: bool  # the control source is asked before every other one
+    limited: bool  # some source hands out its backlog in portions
+    found: bool  # whether `deadlines` came from windows, or are a mere pace
+
+
+def inspect(frame: Any) -> PlanSeen:
+    """Read the analysed plan of a streaming DataFrame."""
+    analysed = frame._jdf.queryExecution().analyzed()
+    text: str = analysed.toString()
+    inputs = tuple(dict.fromkeys(re.findall(rf"CollectMetrics {METRICS}([^,]+),", text)))
+    sources = _sources(analysed.collectLeaves())
+    control = [s for s in sources if s.control]
+    if len(control) > 1:
+        raise HeadwayError("a query mixes inputs of two Headway runtimes: watermark all of them with one")
+    grids = windows(text)
+    return PlanSeen(
+        inputs,
+        Deadlines(grids or (Grid(CADENCE_MS),)),
+        # Spark keeps its sources in a Scala Map, which remembers their order only up to four of them.
+        ordered=bool(sources) and sources[0].control and len(sources) <= 4,
+        limited=any(s.limited for s in sources),
+        found=bool(grids),
+    )
+
+
+def windows(plan: str) -> tuple[Grid, ...]:
+    """The deadlines of all windows in a plan's text, each also shifted by the time ranges of the joins in it."""
+    grids: list[Grid] = []
+    for line in plan.splitlines():
+        if "named_struct(start" not in line:
+            continue
+        if session := _SESSION.search(line):
+            grids.append(Grid(min(_session_gap_ms(session[1]), CADENCE_MS)))
+        elif (shape := _WINDOW.search(line)) and (size := _SIZE.search(line)):
+            start_us, slide_us, size_us = int(shape[1]), int(shape[2]), int(size[1])
+            slide_ms = max(1, slide_us // 1000)
+            grids.append(Grid(slide_ms, (start_us + size_us) // 1000 % slide_ms))
+    # A join within a time range holds its output back by that range: a window above it closes that much later.
+    lags = {0, *(lag for line in plan.splitlines() if re.search(r"\bJoin ", line) for lag in _lags_ms(line))}
+    return tuple(dict.fromkeys(Grid(g.period_ms, (g.offset_ms + lag) % g.period_ms) for g in grids for lag in sorted(lags)))
+
+
+def _lags_ms(line: str) -> list[int]:
+    return [_interval_ms(text, unit, to) for text, unit, to in _LAG.findall(line)]
+
+
+def _interval_ms(text: str, unit: str, to: str) -> int:
+    """`INTERVAL '01:30' MINUTE TO SECOND` in milliseconds."""
+    units = list(_UNIT_MS)
+    parts = re.split(r"[: ]", text.strip().lstrip("-"))
+    names = units[units.index(unit) : (units.index(to) if to else units.index(unit)) + 1]
+    return round(sum(float(p) * _UNIT_MS[n] for p, n in zip(parts, names, strict=False)))
+
+
+def _session_gap_ms(text: str) -> int:
+    total = sum(
+        float(n) * _UNIT_MS.get(unit.upper().rstrip("S"), 1) for n, unit in re.findall(r"(\d+(?:\.\d+)?) ([a-z]+)", text)
+    )
+    return max(1, round(total)) if total else CADENCE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    control: bool
+    limited: bool
+
+
+def _sources(leaves: Any) -> list[_Source]:
+    """The distinct streaming sources of a plan, in the order in which Spark finds them."""
+    distinct: list[Any] = []
+    for leaf in (leaves.apply(i) for i in range(leaves.size())):
+        if leaf.isStreaming() and not any(leaf.equals(other) for other in distinct):
+            distinct.append(leaf)
+    return [_Source(_name(leaf) == FORMAT, any(_LIMIT.search(key.lower()) for key in _options(leaf))) for leaf in distinct]
+
+
+def _name(leaf: Any) -> str:
+    return str(leaf.sourceName()) if leaf.getClass().getSimpleName().startswith("StreamingRelation") else ""
+
+
+def _options(leaf: Any) -> list[str]:
+    kind = leaf.getClass().getSimpleName()
+    if kind == "StreamingRelationV2":
+        return list(leaf.extraOptions())
+    if kind == "StreamingRelation":
+        return re.findall(r"(\w+) ->", leaf.dataSource().options().toString())
+    return []
+
+
+def time_column(frame: Any, column: str) -> None:
+    """Refuse, in one line, what cannot be watermarked."""
+    if not getattr(frame, "isStreaming", False):
+        raise HeadwayError("rt.watermark needs a streaming DataFrame: read it with spark.readStream")
+    fields = [f for f in frame.schema.fields if f.name == column]
+    if not fields:
+        names = ", ".join(f.name for f in frame.schema.fields)
+        raise SettingError("watermark.column", column, f"one of the columns {names}")
+    if fields[0].dataType.typeName() not in ("timestamp", "timestamp_ltz"):
+        kind = fields[0].dataType.simpleString()
+        raise SettingError("watermark.column", column, f"a timestamp column, but it is of type {kind}: cast it first")
+    plan = frame._jdf.queryExecution().analyzed().toString()
+    if "EventTimeWatermark" in plan:
+        raise HeadwayError(
+            f"this input has a watermark already: drop withWatermark (or rt.watermark) before {column!r} gets one"
+        )

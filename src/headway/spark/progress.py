@@ -1,0 +1,55 @@
+"""Spark's progress report, read once. Past this file nobody sees Spark's dictionary."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from headway.model.message import BatchSeen, InputSeen
+from headway.model.time import EventMs, WallMs
+from headway.spark.plan import METRICS
+from headway.spark.watermark import OLD_BUCKET_MS
+
+
+def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSeen | None:
+    """The finished batch that `progress` reports; None for an idle report, which tells of no batch."""
+    durations = progress["durationMs"]
+    if "addBatch" not in durations:
+        return None
+    began = wall_ms(progress["timestamp"])
+    waited = durations.get("latestOffset", 0)  # the wait at the gate is in here
+    states = progress.get("stateOperators") or []
+    watermark = (progress.get("eventTime") or {}).get("watermark")
+    observed = progress.get("observedMetrics") or {}
+    return BatchSeen(
+        query=name or progress["name"] or progress["id"],
+        batch=progress["batchId"],
+        began=WallMs(began + waited),
+        ended=WallMs(began + durations["triggerExecution"]),
+        took_ms=durations["triggerExecution"] - waited,
+        rows=progress["numInputRows"],
+        # Spark starts every watermark at the epoch; that is "none yet", not 1970.
+        watermark=EventMs(wall_ms(watermark)) if watermark and wall_ms(watermark) > 0 else None,
+        inputs=tuple(_input_seen(k.removeprefix(METRICS), v) for k, v in observed.items() if k.startswith(METRICS)),
+        state_rows=sum(s["numRowsTotal"] for s in states),
+        state_updated=states[-1]["numRowsUpdated"] if states else progress["numInputRows"],
+        state_bytes=sum(s["memoryUsedBytes"] for s in states),
+        dropped=sum(s["numRowsDroppedByWatermark"] for s in states),
+    )
+
+
+def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
+    return InputSeen(
+        name=name,
+        rows=row["rows"],
+        newest=row["newest"],
+        oldest=row["oldest"],
+        delay_sum_ms=float(row["delay_sum"] or 0),
+        delay_square_sum=float(row["delay_square_sum"] or 0),
+        delay_min_ms=row["delay_min"],
+        delays=tuple((float(b["x"]), float(b["y"])) for b in row["delays"] or ()),
+        old=tuple((int(b["x"] * OLD_BUCKET_MS), float(b["y"])) for b in row["old"] or ()),
+    )
+
+
+def wall_ms(stamp: str) -> int:
+    return round(datetime.fromisoformat(stamp).timestamp() * 1000)

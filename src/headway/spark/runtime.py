@@ -1,0 +1,274 @@
+"""The runtime: what a user holds. Two calls replace `withWatermark` and `start`."""
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame
+
+from headway.errors import HeadwayError, SettingError
+from headway.loop.controller import Controller
+from headway.loop.journal import Journal
+from headway.model.deadline import Deadlines, Grid
+from headway.model.deadline import every as every_
+from headway.model.decision import OrderPolicy
+from headway.model.message import InputSpec, QuerySpec, Started
+from headway.model.time import SystemClock, duration_ms
+from headway.policy.order import FixedTrigger, Klink
+from headway.policy.patience import Fixed, PatiencePolicy
+from headway.spark import control as control_module
+from headway.spark.control import FORMAT, ControlSource
+from headway.spark.gate import Gate
+from headway.spark.gauge import DriverGauge
+from headway.spark.lease import Lease, checkpoint_of
+from headway.spark.plan import CADENCE_MS, PlanSeen, inspect, time_column
+from headway.spark.progress import batch_seen
+from headway.spark.watermark import controlled
+
+START_TIMEOUT_S = 120
+
+
+class Runtime:
+    """Puts the streaming queries of one Spark session under one policy."""
+
+    def __init__(
+        self,
+        spark: Any,
+        order: OrderPolicy | None = None,
+        *,
+        slots: int | Literal["auto"] = "auto",
+        journal: str | Path | None = None,
+        fallback: str | int = "10 seconds",
+    ) -> None:
+        if slots != "auto" and (not isinstance(slots, int) or isinstance(slots, bool) or slots < 1):
+            raise SettingError("slots", slots, "'auto' or a number of 1 or more")
+        self.spark = spark
+        self.order: OrderPolicy = Klink() if order is None else order
+        if not hasattr(self.order, "decide"):
+            raise SettingError("order", order, "an order policy such as headway.order.Klink()")
+        self._inputs: dict[str, InputSpec] = {}
+        self._queries: dict[str, Any] = {}
+        self._leases: dict[str, Lease] = {}
+        self._starting = threading.Lock()
+        self._fallback_ms = duration_ms("fallback", fallback)
+        self._last_batch: dict[str, tuple[int, int]] = {}
+        self.journal_path: Path | None = None
+        if self.order.gated:
+            self._open(slots, journal)
+
+    def _open(self, slots: int | Literal["auto"], journal: str | Path | None) -> None:
+        self.journal_path = Path(journal) if journal is not None else _default_journal(self.spark)
+        self._journal = Journal(self.journal_path)
+        self._gate = Gate(self._post, self._fetch_progress)
+        self.controller = Controller(
+            SystemClock(), self.order, self._gate, self._journal, DriverGauge(self.spark),
+            slots=slots, cores=self.spark.sparkContext.defaultParallelism,
+        )  # fmt: skip
+        self._thread = self.controller.thread(self._failed)
+        cloudpickle.register_pickle_by_value(control_module)  # type: ignore[no-untyped-call]
+        self.spark.dataSource.register(ControlSource)
+        options = {"host": "127.0.0.1", "port": self._gate.port, "secret": self._gate.secret}
+        reader = self.spark.readStream.format(FORMAT).options(**options, fallback_ms=self._fallback_ms)
+        self._control: DataFrame = reader.load()
+
+    # ---- what users call
+
+    def watermark(
+        self,
+        rows: DataFrame,
+        column: str,
+        patience: PatiencePolicy | str | int,
+        *,
+        arrival: str | None = None,
+        name: str | None = None,
+        idle_after: str | int = "10 seconds",
+    ) -> DataFrame:
+        """`rows` with a watermark on `column` that Headway moves, instead of `rows.withWatermark(column, ...)`.
+
+        `arrival` names a timestamp column with the time at which a row came in (Kafka's, say); without it the time of
+        reading stands for it. `patience` may be given as a bare duration.
+        """
+        time_column(rows, column)
+        if arrival is not None and arrival not in rows.columns:
+            raise SettingError("watermark.arrival", arrival, f"one of the columns {', '.join(rows.columns)}")
+        policy = Fixed(patience) if isinstance(patience, str | int | float) else patience
+        if not self.order.gated:
+            return rows.withWatermark(column, f"{policy.delay_ms} milliseconds")
+        label = name or f"input-{len(self._inputs) + 1}"
+        if label in self._inputs:
+            raise SettingError("watermark.name", label, "a name that no other input of this runtime has")
+        self._inputs[label] = InputSpec(label, policy.delay_ms, duration_ms("idle_after", idle_after))
+        return controlled(rows, self._control, column, policy.delay_ms, label, arrival)
+
+    def start(
+        self,
+        writer: Any,
+        name: str | None = None,
+        *,
+        windows: list[Grid] | None = None,
+        every: str | int | None = None,
+        checkpoint: str | None = None,
+    ) -> Any:
+        """Start a query, instead of `writer.start()`; returns Spark's StreamingQuery.
+
+        Windows are found in the query's plan; state them with `windows` if they are not (see `headway.window`), or a pace
+        with `every` for a query that has none.
+        """
+        name = name or _query_name(writer)
+        if not name:
+            raise SettingError("name", name, "a name for the query: rt.start(writer, name=...)")
+        if name in self._queries and self._queries[name].isActive:
+            raise SettingError("name", name, "a name that no running query of this runtime has")
+        if checkpoint is not None:
+            writer = writer.option("checkpointLocation", checkpoint)
+        writer = writer.queryName(name)
+        if not self.order.gated:
+            return self._start_gateless(writer, name)
+        seen = inspect(writer._df)
+        if not seen.inputs:
+            raise HeadwayError(f"query {name!r} has no watermark of Headway's: wrap an input in rt.watermark(...) first")
+        spec = self._spec(name, seen, windows, every)
+        with self._starting:
+            return self._start_gated(writer, spec)
+
+    def await_termination(self, timeout_s: float | None = None) -> bool:
+        """Wait until all queries have ended or one has failed (its error is raised); Ctrl-C stops all of them."""
+        end = None if timeout_s is None else time.monotonic() + timeout_s
+        try:
+            while any(q.isActive for q in self._queries.values()):
+                for query in list(self._queries.values()):
+                    if (error := query.exception()) is not None:
+                        raise error
+                    if end is not None and time.monotonic() >= end:
+                        return False
+                    query.awaitTermination(0.2)
+        except KeyboardInterrupt:
+            self.stop()
+        return True
+
+    def stop(self) -> None:
+        """Stop all queries, then the controller. Nothing is lost: checkpoints stay as they are."""
+        for query in self._queries.values():
+            if query.isActive:
+                query.stop()
+        self._queries.clear()
+        for lease in self._leases.values():
+            lease.release()
+        if self.order.gated:
+            self.controller.stop()
+            self._thread.join(timeout=10)
+            self._gate.close()
+            self._journal.close()
+
+    def __enter__(self) -> "Runtime":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # ---- how it is done
+
+    def _spec(self, name: str, seen: PlanSeen, windows: list[Grid] | None, every: str | int | None) -> QuerySpec:
+        deadlines = seen.deadlines
+        if windows:
+            deadlines = Deadlines(tuple(windows))
+        if every is not None:
+            deadlines = Deadlines((*(deadlines.grids if seen.found or windows else ()), every_(every)))
+        inputs = tuple(replace(self._inputs[i], limited=seen.limited) for i in seen.inputs)
+        return QuerySpec(name, inputs, deadlines, ahead=seen.ordered and not seen.limited)
+
+    def _start_gateless(self, writer: Any, name: str) -> Any:
+        if isinstance(self.order, FixedTrigger):
+            writer = writer.trigger(processingTime=f"{self.order.every_ms} milliseconds")
+        context = self.spark.sparkContext
+        context.setLocalProperty("spark.scheduler.pool", name if getattr(self.order, "pools", False) else None)
+        try:
+            query = writer.start()
+        finally:
+            context.setLocalProperty("spark.scheduler.pool", None)
+        self._queries[name] = query
+        return query
+
+    def _start_gated(self, writer: Any, spec: QuerySpec) -> Any:
+        place = checkpoint_of(writer)
+        lease = Lease(place, spec.name) if place else None
+        called = self._gate.admit(spec.name)
+        self.controller.post(Started(spec))
+        try:
+            query = writer.start()
+            self._queries[spec.name] = query
+            self._await_call(query, called, spec.name)
+        except BaseException:
+            if lease is not None:
+                lease.release()
+            raise
+        if lease is not None:
+            if old := self._leases.pop(spec.name, None):
+                old.release()
+            self._leases[spec.name] = lease
+            threading.Thread(target=_release_at_end, args=(query, lease), daemon=True).start()
+        return query
+
+    @staticmethod
+    def _await_call(query: Any, called: threading.Event, name: str) -> None:
+        """Until its control source has called, no other query may start: it would be taken for this one."""
+        end = time.monotonic() + START_TIMEOUT_S
+        while not called.wait(0.2):
+            if (error := query.exception()) is not None:
+                raise error
+            if not query.isActive or time.monotonic() > end:
+                raise HeadwayError(f"query {name!r}: its control source did not call within {START_TIMEOUT_S} s")
+
+    def _post(self, message: Any) -> None:
+        self.controller.post(message)
+
+    def _fetch_progress(self, name: str) -> None:
+        """Runs when a query asks: its last batch is done then, and Spark has the report ready."""
+        query = self._queries.get(name)
+        progress = query._jsq.lastProgress() if query is not None else None
+        if progress is None:
+            return
+        seen = batch_seen(json.loads(progress.json()), name)
+        if seen is not None and self._last_batch.get(name) != (seen.batch, seen.began):
+            self._last_batch[name] = (seen.batch, seen.began)
+            self.controller.post(seen)
+
+    def _failed(self, error: BaseException) -> None:
+        """Fail open: hang up, so that every query goes on ungated, and say so loudly."""
+        import traceback
+
+        traceback.print_exception(error)
+        sys.stderr.write(f"headway: the controller has failed ({error!r}); queries go on ungated\n")
+        self._gate.close()
+
+
+def _release_at_end(query: Any, lease: Lease) -> None:
+    with contextlib.suppress(Exception):  # the query's own error is the user's to see, through query.exception()
+        query.awaitTermination()
+    lease.release()
+
+
+def _query_name(writer: Any) -> str | None:
+    try:
+        field = writer._jwrite.getClass().getDeclaredField("extraOptions")
+        field.setAccessible(True)
+        found = field.get(writer._jwrite).get("queryName")
+        return str(found.get()) if found.isDefined() else None
+    except Exception:
+        return None
+
+
+def _default_journal(spark: Any) -> Path:
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "headway"
+    home.mkdir(parents=True, exist_ok=True)
+    return home / f"{spark.sparkContext.applicationId}.db"
+
+
+__all__ = ["CADENCE_MS", "Runtime"]

@@ -1,0 +1,59 @@
+"""A Spark session that suits many small streaming queries on one machine."""
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+from headway.errors import HeadwayError
+
+# Each of these moves stock Spark as well as Headway; `headway bench` gives both the same.
+TUNED = {
+    # The default manager forks `chmod` for every log entry; this one writes offsets and commits in a third of the time.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    # A watermark is a constant in generated code and changes with every batch: each batch would compile anew.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+_BASE = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.scheduler.mode": "FAIR",  # all in one pool unless FairPools says otherwise, which is FIFO
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.streaming.metricsEnabled": "false",
+}
+
+
+def java_problem() -> str | None:
+    """What is wrong with this machine's Java, in one line; None if nothing is."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if not java or not os.path.exists(java):
+        return "no Java found: install Java 17 or later and put it on PATH, or set JAVA_HOME"
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    digits = said.partition('version "')[2].partition('"')[0].split(".")[0]
+    if not digits.isdigit() or int(digits) < 17:
+        return f"Java {digits or 'of unknown version'} found at {java}: Spark 4 needs 17 or later"
+    return None
+
+
+def session(app: str = "headway", *, cores: int = 2, memory: str = "4g", tuned: bool = True, **conf: str) -> Any:
+    """A local Spark session for embedded use: `conf` adds settings, with `__` for the dots."""
+    if problem := java_problem():
+        raise HeadwayError(problem)
+    from pyspark.sql import SparkSession
+
+    # Spark starts `python3` from PATH for its workers, which need not be the Python that has pyspark and pyarrow.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = _BASE | (TUNED if tuned else {}) | {k.replace("__", "."): v for k, v in conf.items()}
+    builder: Any = SparkSession.builder.master(f"local[{cores}]").appName(app).config("spark.driver.memory", memory)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark

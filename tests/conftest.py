@@ -1,0 +1,22 @@
+"""One Spark session for all tests that need it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Deterministic and without deadlines: these machines are shared, and a slow example is not a wrong one.
+settings.register_profile("headway", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("headway")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    import headway as hw
+    from headway.spark import clock
+
+    session = hw.session("headway-tests", memory="2g")
+    clock.register(session)
+    yield session
+    session.stop()
