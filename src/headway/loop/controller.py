@@ -5,6 +5,7 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Literal, Protocol
 
 from headway.estimate.pressure import Pressure
@@ -52,6 +53,20 @@ class Log(Protocol):
     def note(self, at: WallMs, query: str, text: str) -> None: ...
 
 
+class StopWatch:
+    """How much time decisions take, all in all: our own overhead."""
+
+    def __init__(self) -> None:
+        self.total_ms, self.count, self._since = 0.0, 0, 0.0
+
+    def start(self) -> None:
+        self._since = perf_counter()
+
+    def stop(self) -> None:
+        self.total_ms += (perf_counter() - self._since) * 1000
+        self.count += 1
+
+
 GAUGE_EVERY_MS = 1_000
 
 
@@ -71,7 +86,7 @@ class Controller:
         pressure: Pressure | None = None,
     ) -> None:
         self.clock, self.policy, self.actuator, self.journal = clock, policy, actuator, journal
-        self.gauge, self.guards = gauge, guards
+        self.gauge, self.guards, self.watch = gauge, guards, StopWatch()
         self.queries: dict[str, QueryTracker] = {}
         self.pressure = pressure or Pressure()
         self.slots = Slots(cores)
@@ -81,6 +96,8 @@ class Controller:
         self._batches = 0
         self._alone: set[str] = set()
         self._said: Decision | None = None
+        self._draining = False
+        self._idle = threading.Event()
 
     def post(self, message: Message) -> None:
         """Put a message into the inbox; any thread may."""
@@ -88,6 +105,12 @@ class Controller:
 
     def stop(self) -> None:
         self._inbox.put(None)
+
+    def drain(self, timeout_s: float) -> bool:
+        """Grant nothing more, and wait until no batch runs; False if one still does."""
+        self._draining = True
+        self.post(Gone(""))  # wake up
+        return self._idle.wait(timeout_s)
 
     def run(self, failed: Callable[[BaseException], None]) -> None:
         """Work until stopped. If a decision raises, say so and let go of the gate: queries must go on."""
@@ -120,11 +143,12 @@ class Controller:
             case Started(spec=spec):
                 self.queries[spec.name] = QueryTracker(spec)
             case Gone(query=name):
-                self.queries.pop(name, None)
-                self.journal.note(now, name, "left: stopped or failed")
+                if self.queries.pop(name, None) is not None:
+                    self.journal.note(now, name, "left: stopped or failed")
             case Asked(query=name, start=start) if name in self.queries:
                 tracker = self.queries[name]
-                if name in self._alone and tracker.granted_at is not None:
+                # A grant that found no rows ran no batch: it says nothing about what a batch takes alone.
+                if name in self._alone and tracker.granted_at is not None and tracker.ran:
                     self.slots = self.slots.add_alone(now - tracker.granted_at)
                 tracker.asked(now, start)
             case BatchSeen(query=name) if name in self.queries:
@@ -139,19 +163,24 @@ class Controller:
         """Decide until nobody else may run; returns when to look again."""
         self._read_gauge(self.clock.now())
         while True:
+            if self._draining:
+                if all(q.waiting_since is not None for q in self.queries.values()):
+                    self._idle.set()
+                return WallMs(self.clock.now() + GAUGE_EVERY_MS)
             decided = self.tick()
             if isinstance(decided, Hold):
                 return min(decided.until, WallMs(self.clock.now() + GAUGE_EVERY_MS))
 
     def tick(self) -> Decision:
         now = self.clock.now()
+        self.watch.start()
         seen = self.snapshot(now)
         proposed = decided = self.policy.decide(seen)
         for guard in self.guards:
             decided = guard(decided, seen)
+        self.watch.stop()
         receipt = self._apply(decided, now)
-        # A hold is news only when the reason changes; a grant always is.
-        if isinstance(decided, Grant) or decided != self._said:
+        if _news(decided, self._said):
             self.journal.append(Entry(now, seen, proposed, decided, receipt))
         self._said = decided
         return decided
@@ -181,3 +210,10 @@ class Controller:
             self.slots = self.slots.add_cpu(cpu_ms - last[1], self._batches - last[2])
         self.pressure = self.pressure.step(now, self.gauge.memory_used())
         self._gauged = (now, cpu_ms, self._batches)
+
+
+def _news(decided: Decision, said: Decision | None) -> bool:
+    """A grant always is; a hold only if both its reason and its end differ from those of the hold before."""
+    if isinstance(decided, Grant) or not isinstance(said, Hold):
+        return True
+    return decided.because != said.because and decided.until != said.until

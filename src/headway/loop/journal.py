@@ -144,8 +144,8 @@ class JournalReader:
             raise HeadwayError(
                 f"journal = {str(path)!r}: expected a journal file, as named by Runtime(journal=...) or headway run"
             )
-        self._db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         try:
+            self._db = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
             self._db.execute("select count(*) from entries")
         except sqlite3.DatabaseError:
             raise HeadwayError(f"journal = {str(path)!r}: expected a headway journal, but it is some other file") from None

@@ -29,8 +29,10 @@ class InputTracker:
 
     def saw(self, seen: InputSeen, began: WallMs, refused_below: EventMs) -> None:
         """Take in what a batch that began then read; rows older than `refused_below` were late."""
-        if self.read_at is not None:
-            self.rate = self.rate.add(seen.rows, began - self.read_at)
+        # The first batch has no batch before it to count from: its rows have come since the oldest of them.
+        since = self.read_at if self.read_at is not None else seen.oldest
+        if since is not None:
+            self.rate = self.rate.add(seen.rows, began - since)
         self.read_at = began
         if seen.rows:
             self.rows_at = began
@@ -117,6 +119,11 @@ class QueryTracker:
         self.announced = EventMs(max(self.announced, start["wm"]))
         self.waiting_since = now
         self._view = None
+
+    @property
+    def ran(self) -> bool:
+        """Whether the last grant led to a batch; without rows or a watermark to act upon, Spark runs none."""
+        return self._last is not None
 
     def granted(self, now: WallMs, announce: EventMs | None) -> dict[str, int]:
         """The offset that lets the query through. Unchanged when nothing is announced: then Spark runs a batch only if a

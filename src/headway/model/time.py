@@ -49,7 +49,7 @@ def duration_ms(key: str, given: object) -> int:
             raise SettingError(key, given, _WANT)
         return int(given)
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", given) if isinstance(given, str) else None
-    unit = _UNITS.get(match[2].lower()) or _UNITS.get(match[2].lower().rstrip("s")) if match else None
+    unit = _UNITS.get(match[2].lower()) or _UNITS.get(match[2].lower().removesuffix("s")) if match else None
     if match is None or unit is None:
         raise SettingError(key, given, _WANT)
     return round(float(match[1]) * unit)

@@ -84,7 +84,10 @@ class QueryView:
         return self.deadlines.after(self.swept)
 
     def _due(self) -> WallMs | None:
-        if self.live and (self.pending or self.granted_at is not None):
+        # When every input has fallen silent, nothing will be announced, so the deadline would stay in the past: such a
+        # query used to be due for ever, with the least slack of all, and starved the others by asking for rows.
+        silent = all(i.idle for i in self.inputs)
+        if self.live and (self.pending or (self.granted_at is not None and not silent)):
             return WallMs(self.deadline + self.patience_ms)
         return None if self.granted_at is None else WallMs(self.granted_at + self.pace_ms)
 

@@ -16,7 +16,7 @@ from headway.model.message import Asked, Gone, Message
 class _Line:
     """The connection of one query's control source."""
 
-    query: str
+    link: socket.socket
     wire: BufferedRWPair
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -64,8 +64,9 @@ class Gate:
             self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()
         for line in list(self._lines.values()):
-            with contextlib.suppress(OSError, ValueError):
-                line.wire.close()
+            # Not wire.close(): it would wait for the thread that reads from it, which waits for the query.
+            with contextlib.suppress(OSError):
+                line.link.shutdown(socket.SHUT_RDWR)
 
     def _accept(self) -> None:
         while True:
@@ -80,7 +81,7 @@ class Gate:
         with contextlib.suppress(OSError, ValueError), link:
             link.settimeout(10)  # only for the greeting: nobody may hold a thread without knowing the secret
             wire = link.makefile("rwb")
-            query = self._greet(wire)
+            query = self._greet(link, wire)
             if query is None:
                 return
             link.settimeout(None)
@@ -88,11 +89,11 @@ class Gate:
                 self._on_ask(query)
                 self._inbox(Asked(query, json.loads(asked)))
         # A query of the same name may have been started again already: only the line that is current speaks for it.
-        if query is not None and self._lines.get(query, _Line("", wire)).wire is wire:
+        if query is not None and self._lines[query].link is link:
             del self._lines[query]
             self._inbox(Gone(query))
 
-    def _greet(self, wire: BufferedRWPair) -> str | None:
+    def _greet(self, link: socket.socket, wire: BufferedRWPair) -> str | None:
         greeting = json.loads(wire.readline(4096) or b"{}")
         if not secrets.compare_digest(str(greeting.get("secret", "")), self.secret):
             return None
@@ -104,7 +105,7 @@ class Gate:
             wire.flush()
             return None
         query, called = starting
-        self._lines[query] = _Line(query, wire)
+        self._lines[query] = _Line(link, wire)
         wire.write(b"{}\n")
         wire.flush()
         called.set()

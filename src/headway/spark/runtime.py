@@ -19,7 +19,7 @@ from headway.loop.journal import Journal
 from headway.model.deadline import Deadlines, Grid
 from headway.model.deadline import every as every_
 from headway.model.decision import OrderPolicy
-from headway.model.message import InputSpec, QuerySpec, Started
+from headway.model.message import Gone, InputSpec, QuerySpec, Started
 from headway.model.time import SystemClock, duration_ms
 from headway.policy.order import FixedTrigger, Klink
 from headway.policy.patience import Fixed, PatiencePolicy
@@ -28,7 +28,7 @@ from headway.spark.control import FORMAT, ControlSource
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.lease import Lease, checkpoint_of
-from headway.spark.plan import CADENCE_MS, PlanSeen, inspect, time_column
+from headway.spark.plan import PlanSeen, inspect, time_column
 from headway.spark.progress import batch_seen
 from headway.spark.watermark import controlled
 
@@ -153,8 +153,16 @@ class Runtime:
             self.stop()
         return True
 
+    def use(self, order: OrderPolicy) -> None:
+        """Go on with another gated policy; the running queries notice nothing but their turn."""
+        if not (self.order.gated and order.gated):
+            raise HeadwayError("only gated policies can be exchanged while queries run: start a new Runtime instead")
+        self.order = self.controller.policy = order
+
     def stop(self) -> None:
-        """Stop all queries, then the controller. Nothing is lost: checkpoints stay as they are."""
+        """Stop all queries between two batches, then the controller. Nothing is lost: checkpoints stay as they are."""
+        if self.order.gated:
+            self.controller.drain(timeout_s=10)
         for query in self._queries.values():
             if query.isActive:
                 query.stop()
@@ -206,6 +214,7 @@ class Runtime:
             self._queries[spec.name] = query
             self._await_call(query, called, spec.name)
         except BaseException:
+            self.controller.post(Gone(spec.name))
             if lease is not None:
                 lease.release()
             raise
@@ -269,6 +278,3 @@ def _default_journal(spark: Any) -> Path:
     home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "headway"
     home.mkdir(parents=True, exist_ok=True)
     return home / f"{spark.sparkContext.applicationId}.db"
-
-
-__all__ = ["CADENCE_MS", "Runtime"]

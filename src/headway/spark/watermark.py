@@ -9,6 +9,9 @@ a join, would then remove the control rows, whose other columns are empty, and t
 Nothing is pushed through `observe`, so it is the barrier as well as the place where rows are counted.
 """
 
+from datetime import date, datetime
+from decimal import Decimal
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -16,6 +19,7 @@ from pyspark.sql import types as T
 from headway.spark.control import SHIFT_DAYS
 from headway.spark.plan import METRICS
 
+_DAY, _MOMENT = date(1970, 1, 1), datetime(1970, 1, 1)
 OLD_BUCKET_MS = 100  # late rows are counted to this precision where a watermark falls between two buckets
 
 
@@ -80,7 +84,10 @@ def _empty(field: T.StructField) -> Column:
         case T.BooleanType():
             return F.lit(False)
         case T.TimestampType() | T.TimestampNTZType() | T.DateType():
-            return F.lit("1970-01-01").cast(kind)
+            # From a literal of the type itself: a cast from text may fail, and is nullable for that.
+            return F.lit(_DAY if isinstance(kind, T.DateType) else _MOMENT).cast(kind)
+        case T.DecimalType():
+            return F.lit(Decimal(0)).cast(kind)
         case T.NumericType():
             return F.lit(0).cast(kind)
         case _:  # a rarer type: the column becomes nullable, its values stay

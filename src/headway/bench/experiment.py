@@ -1,0 +1,279 @@
+"""One stretch of the Yahoo workload on real Spark under one policy after another, every window timed and counted."""
+
+import json
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import psutil
+
+from headway.errors import HeadwayError
+from headway.model.decision import OrderPolicy
+from headway.policy.load import order_policy
+from headway.workloads import delays
+from headway.workloads.ysb import Ysb
+
+Say = Callable[[str, float], None]  # what is going on, and for how many more seconds
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How much load, and for how long it is measured."""
+
+    queries: int = 10
+    rate: int = 200  # events per second and query
+    delay: str = "uniform:0:500"
+    patience_ms: int = 500
+    window_ms: int = 3_000
+    seconds: int = 30  # measured
+    settle: int = 10  # run before that, not measured
+
+    @property
+    def label(self) -> str:
+        return f"{self.queries} x {self.rate}/s, {self.delay}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one policy did in one stretch."""
+
+    policy: str
+    setting: Setting
+    seed: int
+    latencies_ms: list[float]  # of every window that fell due: emission - window end - patience
+    unfinished: int  # of these, windows not out by the end: they count with the time they have waited
+    batches: int
+    rows: int
+    late_rows: int
+    wrong: int  # panes whose count is not the true one
+    cpu_ms: float  # of the driver, tasks included
+    batch_ms: float  # mean time of a batch, without the wait at the gate
+    decide_ms: float  # spent in decisions, all in all
+    slots: int | None = None
+
+    @property
+    def seconds(self) -> float:
+        return float(self.setting.seconds)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass
+class _Stretch:
+    """A measured part of a run: which policy, from when to when."""
+
+    policy: str
+    since_ms: int = 0
+    until_ms: int = 0
+    cpu_ms: float = 0.0
+    decide_ms: float = 0.0
+    slots: int | None = None
+
+
+@dataclass
+class Bench:
+    """A warm Spark session on which policies take turns."""
+
+    spark: Any
+    sessions: dict[bool, Any] = field(default_factory=dict)
+    folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="headway-bench-"))
+    runs: int = 0
+
+    def session(self, tuned: bool) -> Any:
+        """Sessions share the JVM, so its warmth, but not their settings: one as Spark comes, one tuned."""
+        from headway.spark import clock
+        from headway.spark.session import TUNED
+
+        if tuned not in self.sessions:
+            made = self.spark.newSession()
+            for key, value in TUNED.items():
+                made.conf.set(key, value) if tuned else made.conf.unset(key)
+            clock.register(made)
+            self.sessions[tuned] = made
+        return self.sessions[tuned]
+
+    def run(self, policies: Sequence[str], setting: Setting, seed: int, say: Say) -> Iterator[Run]:
+        """Gated policies take turns over the same running queries; a gateless one must stand alone.
+
+        `stock` is Spark as it comes; `stock-tuned`, and everybody else, runs with the tuned settings.
+        """
+        orders = [policy_named(p) for p in policies]
+        if len(orders) > 1 and not all(o.gated for o in orders):
+            raise HeadwayError("only gated policies can take turns over the same queries")
+        yield from _Play(self, list(policies), orders, setting, seed, say).play()
+
+    def close(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def policy_named(text: str) -> OrderPolicy:
+    return order_policy("stock" if text == "stock-tuned" else text)
+
+
+class _Play:
+    """The queries of one run, started, measured, stopped and checked."""
+
+    def __init__(
+        self, bench: Bench, names: list[str], orders: list[OrderPolicy], setting: Setting, seed: int, say: Say
+    ) -> None:
+        from headway.spark.runtime import Runtime
+
+        bench.runs += 1
+        bench.spark.sparkContext.setLogLevel(
+            "OFF"
+        )  # stopping a gateless query breaks off its batch, which Spark calls an error
+        self.names, self.orders, self.setting, self.seed, self.say = names, orders, setting, seed, say
+        self.spark = bench.session(tuned=names[0] != "stock")
+        self.spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "100000")
+        self.folder = f"{bench.folder}/{bench.runs}"
+        self.rt = Runtime(self.spark, orders[0], journal=f"{bench.folder}/{bench.runs}.db")
+        jvm_pid = self.spark._jvm.java.lang.ProcessHandle.current().pid()
+        self.jvm = psutil.Process(jvm_pid)
+        self.streams: list[Ysb] = []
+        self.queries: list[Any] = []
+        self.tables = [f"bench_{bench.runs}_{i}" for i in range(setting.queries)]
+
+    def play(self) -> Iterator[Run]:
+        try:
+            self._start()
+            stretches = [self._stretch(name, order) for name, order in zip(self.names, self.orders, strict=True)]
+            progress = [[json.loads(p.json()) for p in q._jsq.recentProgress()] for q in self.queries]
+            for query in self.queries:
+                if (error := query.exception()) is not None:
+                    raise error
+            late = self._late_rows()
+        finally:
+            self.rt.stop()
+        wrong = sum(self._wrong(i) for i in range(len(self.streams)))
+        for table in self.tables:
+            self.spark.catalog.dropTempView(table)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for stretch in stretches:
+            yield self._result(stretch, progress, late, wrong)
+
+    def _start(self) -> None:
+        chance = random.Random(self.seed)
+        setting = self.setting
+        delay = delays.parse(setting.delay)
+        plans = []
+        for i in range(setting.queries):
+            offset = chance.randrange(setting.window_ms)
+            stream = Ysb(self.seed * 1000 + i, setting.rate, int(time.time() * 1000), delay, setting.window_ms, offset)
+            self.streams.append(stream)
+            plans.append((i, stream))
+        # Without a gate queries may start side by side; the gate takes them one by one to know who is who.
+        with ThreadPoolExecutor(1 if self.orders[0].gated else 4) as pool:
+            for done, query in enumerate(pool.map(lambda p: self._start_one(*p), plans), start=1):
+                self.queries.append(query)
+                self.say(f"starting {done}/{setting.queries}", 0.0)
+
+    def _start_one(self, i: int, stream: Ysb) -> Any:
+        events = stream.events(self.spark)
+        marked = self.rt.watermark(events, "event_time", self.setting.patience_ms, **self._arrival())
+        writer = stream.counts(marked).writeStream.outputMode("append").format("memory")
+        return self.rt.start(writer, name=self.tables[i], checkpoint=f"{self.folder}/q{i}")
+
+    def _arrival(self) -> dict[str, str]:
+        return {"arrival": "arrival"} if self.rt.order.gated else {}
+
+    def _stretch(self, name: str, order: OrderPolicy) -> _Stretch:
+        if order.gated:
+            self.rt.use(order)
+        self._pass(f"{name}: settling", self.setting.settle)
+        watch = self.rt.controller.watch if order.gated else None
+        stretch = _Stretch(name, int(time.time() * 1000), cpu_ms=-self._cpu_ms())
+        decide = watch.total_ms if watch else 0.0
+        self._pass(f"{name}: measuring", self.setting.seconds)
+        stretch.until_ms = int(time.time() * 1000)
+        stretch.cpu_ms += self._cpu_ms()
+        if watch:
+            stretch.decide_ms = watch.total_ms - decide
+            stretch.slots = self.rt.controller.slots.best
+        return stretch
+
+    def _pass(self, what: str, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.say(what, left)
+            time.sleep(min(0.5, left))
+
+    def _cpu_ms(self) -> float:
+        times = self.jvm.cpu_times()
+        return float(times.user + times.system) * 1000
+
+    def _late_rows(self) -> int:
+        if not self.rt.order.gated:
+            return 0
+        return sum(i.view.late_rows for q in self.rt.controller.queries.values() for i in q.inputs.values())
+
+    def _wrong(self, i: int) -> int:
+        rows = self.spark.table(self.tables[i]).selectExpr("unix_millis(window.end)", "campaign_id", "count").collect()
+        return len(self.streams[i].wrong({(end, campaign): count for end, campaign, count in rows}))
+
+    def _result(self, stretch: _Stretch, progress: list[list[dict[str, Any]]], late: int, wrong: int) -> Run:
+        from headway.spark.progress import batch_seen
+
+        latencies: list[float] = []
+        unfinished = batches = rows = dropped = 0
+        took = 0.0
+        for stream, reports in zip(self.streams, progress, strict=True):
+            seen = [b for b in map(batch_seen, reports) if b is not None]
+            out, open_ = window_latencies(stream, [(b.watermark or 0, b.ended) for b in seen], stretch, self.setting)
+            latencies += out
+            unfinished += open_
+            inside = [b for b in seen if stretch.since_ms <= b.ended < stretch.until_ms]
+            batches += len(inside)
+            took += sum(b.took_ms for b in inside)
+            rows += rows_read(reports, stretch, stream.rate)
+            dropped += sum(b.dropped for b in seen)
+        return Run(
+            stretch.policy, self.setting, self.seed, latencies, unfinished, batches, rows, max(late, dropped), wrong,
+            stretch.cpu_ms, took / max(1, batches), stretch.decide_ms, stretch.slots,
+        )  # fmt: skip
+
+
+def rows_read(reports: list[dict[str, Any]], stretch: Any, rate: int) -> int:
+    """Events that the batches of a stretch took in, by the time of the stream that the clock source's offsets cover."""
+    from headway.spark.progress import batch_seen
+
+    covered = 0
+    for report in reports:
+        seen = batch_seen(report)
+        if seen is None or not stretch.since_ms <= seen.ended < stretch.until_ms:
+            continue
+        for source in report["sources"]:
+            start, end = (_offset(source.get(key)) for key in ("startOffset", "endOffset"))
+            if start and end and "ms" in end:
+                covered += end["ms"] - start["ms"]
+    return covered * rate // 1000
+
+
+def _offset(raw: Any) -> dict[str, int]:
+    return json.loads(raw) if isinstance(raw, str) else raw or {}
+
+
+def window_latencies(stream: Ysb, emitted: list[tuple[int, int]], stretch: Any, setting: Setting) -> tuple[list[float], int]:
+    """How long after its due time each window came out, for those due within the stretch; and how many had not by its end.
+
+    `emitted` are (watermark, end of batch) pairs in order: a window is out with the first watermark that reaches its end.
+    """
+    latencies, unfinished = [], 0
+    first = (stretch.since_ms - setting.patience_ms - stream.offset_ms) // setting.window_ms + 1
+    end_ms = first * setting.window_ms + stream.offset_ms
+    position = 0
+    while (due := end_ms + setting.patience_ms) < stretch.until_ms:
+        while position < len(emitted) and emitted[position][0] < end_ms:
+            position += 1
+        out = emitted[position][1] if position < len(emitted) else None
+        if out is None or out > stretch.until_ms:
+            unfinished += 1
+            out = stretch.until_ms
+        latencies.append(float(out - due))
+        end_ms += setting.window_ms
+    return latencies, unfinished

@@ -1,0 +1,235 @@
+"""The Yahoo streaming benchmark, with its generator inside the engine and its true answer known beforehand.
+
+Event `i` is a pure function of the seed and `i`: it happens `i * 1000 // rate` ms after the epoch, and disjoint bits
+of one hash say which ad it shows, of which type it is and how long the network holds it back. Spark expands intervals
+of arrival time into events in SQL; numpy computes the same events on its own, and so knows every count.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.errors import SettingError
+from headway.workloads.delays import Delay
+
+Longs = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+Pane = tuple[int, int]  # the end of a window in event-time ms, and a campaign
+
+EVENT_TYPES = ("view", "click", "purchase")
+AD_TYPES = ("banner", "modal", "sponsored-search", "mail", "mobile")
+USERS = PAGES = 100
+
+# Which bits of an event's hash say what: (first bit, width). The delay's index is the lowest ten bits, 0 .. 1023.
+DELAY_BITS, AD_BITS, TYPE_BITS, AD_TYPE_BITS, USER_BITS, PAGE_BITS = (
+    (0, 10),
+    (10, 20),
+    (30, 10),
+    (40, 8),
+    (48, 8),
+    (56, 8),
+)
+
+# An interval after a long stall may hold millions of events; they are made in pieces of this many.
+PIECE = 4_096
+
+
+@dataclass(frozen=True)
+class Ysb:
+    """One advertiser's stream of views, clicks and purchases, and the count of views per campaign and window."""
+
+    seed: int
+    rate: int  # events per second
+    epoch_ms: int  # event time of event 0
+    delay: Delay
+    window_ms: int = 3_000
+    offset_ms: int = 0  # windows start at whole multiples of window_ms plus this
+    campaigns: int = 100
+    ads_per_campaign: int = 10
+    join: Literal["lookup", "table"] = "lookup"
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "window_ms", "campaigns", "ads_per_campaign"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"ysb.{name}", getattr(self, name), "1 or more")
+        if not 0 <= self.offset_ms < self.window_ms:
+            raise SettingError("ysb.offset_ms", self.offset_ms, f"0 up to, not including, window_ms = {self.window_ms}")
+        if self.ads > 1 << AD_BITS[1]:
+            raise SettingError("ysb.ads_per_campaign", self.ads_per_campaign, f"at most {1 << AD_BITS[1]} ads in all")
+
+    @property
+    def ads(self) -> int:
+        return self.campaigns * self.ads_per_campaign
+
+    @cached_property
+    def campaign_of(self) -> Longs:
+        """The campaign of each ad: dealt out in an order that the seed decides, so that no arithmetic can guess it."""
+        order = np.argsort(xxhash64(self.seed, -1 - np.arange(self.ads)), kind="stable")
+        dealt = np.empty(self.ads, dtype=np.int64)
+        dealt[order] = np.arange(self.ads) // self.ads_per_campaign
+        return dealt
+
+    # In Spark.
+
+    def events(self, spark: Any, end_ms: int | None = None) -> Any:
+        """The live stream of events, as they arrive; `headway.spark.clock` must be registered with the session.
+
+        With `end_ms`, nothing arrives from then on.
+        """
+        clock = spark.readStream.format("headway-clock").option("epoch", str(self.epoch_ms))
+        return self.expand((clock if end_ms is None else clock.option("end", str(end_ms))).load())
+
+    def expand(self, intervals: Any) -> Any:
+        """The events that arrive in the intervals `[since, until)`, given in ms by the rows of a DataFrame.
+
+        Columns that a query does not use cost nothing: Spark drops them before it makes them.
+        """
+        reach_ms = self.epoch_ms + self.delay.max_ms
+        candidates = (
+            intervals.selectExpr(
+                "since",
+                "until",
+                f"(greatest(since - {reach_ms}L, 0L) * {self.rate}L + 999L) div 1000L as first",
+                f"((until - {self.epoch_ms}L) * {self.rate}L + 999L) div 1000L - 1L as last",
+            )
+            .where("first <= last")  # a sequence whose end is before its start would count down
+            .selectExpr("since", "until", "last", f"explode(sequence(first, last, {PIECE}L)) as first")
+            .selectExpr("since", "until", f"explode(sequence(first, least(first + {PIECE - 1}L, last))) as i")
+        )
+        return (
+            candidates.selectExpr(
+                "since",
+                "until",
+                f"{self.epoch_ms}L + i * 1000L div {self.rate}L as event_ms",
+                f"xxhash64({self.seed}L, i) as h",
+            )
+            .selectExpr("*", f"event_ms + get({_array(self.delay.table())}, {_bits(DELAY_BITS)}) as arrival_ms")
+            # since <= arrival < until, naming arrival once: Spark would copy it, table and hash and all, into each
+            # mention. Without its sign bit a negative number is larger than any interval is long.
+            .where(f"((arrival_ms - since) & {(1 << 63) - 1}L) < until - since")
+            .selectExpr(
+                "timestamp_millis(event_ms) as event_time",
+                "timestamp_millis(arrival_ms) as arrival",
+                f"cast({_bits(USER_BITS)} % {USERS} as string) as user_id",
+                f"cast({_bits(PAGE_BITS)} % {PAGES} as string) as page_id",
+                f"cast({_bits(AD_BITS)} % {self.ads} as string) as ad_id",
+                _choice(AD_TYPES, AD_TYPE_BITS) + " as ad_type",
+                _choice(EVENT_TYPES, TYPE_BITS) + " as event_type",
+                "'1.2.3.4' as ip_address",
+            )
+        )
+
+    def counts(self, events: Any) -> Any:
+        """The views per `window` and `campaign_id`. Put the watermark on `events` first."""
+        window = f"'{self.window_ms} milliseconds'"
+        views = events.where("event_type = 'view'")
+        if self.join == "lookup":
+            joined = views.selectExpr("*", f"get({_array(self.campaign_of)}, cast(ad_id as int)) as campaign_id")
+        else:
+            joined = views.join(self.ad_table(events.sparkSession).hint("broadcast"), "ad_id")
+        return (
+            joined.selectExpr(
+                f"window(event_time, {window}, {window}, '{self.offset_ms} milliseconds') as window", "campaign_id"
+            )
+            .groupBy("window", "campaign_id")
+            .count()
+        )
+
+    def ad_table(self, spark: Any) -> Any:
+        """The static table of ads: `ad_id`, `campaign_id`."""
+        rows = [(str(ad), int(campaign)) for ad, campaign in enumerate(self.campaign_of)]
+        return spark.createDataFrame(rows, "ad_id string, campaign_id long")
+
+    # In numpy, without Spark.
+
+    def truth(self, until_ms: int) -> dict[Pane, int]:
+        """The true count of every pane with a view whose event time is before `until_ms`."""
+        counts: Counter[Pane] = Counter()
+        for i in _pieces(self._events_before(until_ms)):
+            h = xxhash64(self.seed, i)
+            seen = _take(h, TYPE_BITS) % len(EVENT_TYPES) == EVENT_TYPES.index("view")
+            event_ms = self._event_ms(i[seen])
+            end_ms = event_ms - (event_ms - self.offset_ms) % self.window_ms + self.window_ms
+            campaign = self.campaign_of[_take(h[seen], AD_BITS) % self.ads]
+            panes, sizes = np.unique(end_ms * self.campaigns + campaign, return_counts=True)
+            for pane, size in zip(panes.tolist(), sizes.tolist(), strict=True):
+                counts[divmod(pane, self.campaigns)] += size
+        return dict(counts)
+
+    def wrong(self, emitted: Mapping[Pane, int]) -> dict[Pane, tuple[int, int]]:
+        """The panes whose emitted count differs from the true one, with both: `(emitted, true)`.
+
+        A pane that should have been emitted by the end of the last window seen, and was not, counts as 0.
+        """
+        last_ms = max((end_ms for end_ms, _ in emitted), default=self.epoch_ms)
+        true = {pane: count for pane, count in self.truth(last_ms).items() if pane[0] <= last_ms}
+        both = {pane: (emitted.get(pane, 0), true.get(pane, 0)) for pane in emitted.keys() | true.keys()}
+        return {pane: pair for pane, pair in sorted(both.items()) if pair[0] != pair[1]}
+
+    def sample(self, until_ms: int) -> tuple[Longs, Longs]:
+        """Event times and arrival times, in ms, of all events before `until_ms`, in the order of event time."""
+        i = np.arange(self._events_before(until_ms))
+        event_ms = self._event_ms(i)
+        return event_ms, event_ms + self.delay.table()[_take(xxhash64(self.seed, i), DELAY_BITS)]
+
+    def _events_before(self, until_ms: int) -> int:
+        return max(0, -(-(until_ms - self.epoch_ms) * self.rate // 1_000))
+
+    def _event_ms(self, i: Longs) -> Longs:
+        return self.epoch_ms + i * 1_000 // self.rate
+
+
+def xxhash64(seed: int, i: Longs) -> Hashes:
+    """Spark's `xxhash64(seed, i)` of two bigints: the hash of the first, begun at 42, begins that of the second."""
+    return _hash_long(i, _hash_long(np.array([seed], dtype=np.int64), np.array([42], dtype=np.uint64)))
+
+
+P1, P2, P3, P4, P5 = (
+    np.uint64(prime)
+    for prime in (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
+)
+
+
+def _hash_long(value: Longs, start: Hashes) -> Hashes:
+    """XXH64 of eight bytes. Arithmetic on uint64 arrays wraps around, as the algorithm wants."""
+    h: Hashes = (start + P5 + np.uint64(8)) ^ (_rotate(value.astype(np.int64).view(np.uint64) * P2, 31) * P1)
+    h = _rotate(h, 27) * P1 + P4
+    h = (h ^ (h >> np.uint64(33))) * P2
+    h = (h ^ (h >> np.uint64(29))) * P3
+    return h ^ (h >> np.uint64(32))
+
+
+def _rotate(h: Hashes, by: int) -> Hashes:
+    return (h << np.uint64(by)) | (h >> np.uint64(64 - by))
+
+
+def _take(h: Hashes, bits: tuple[int, int]) -> Longs:
+    first, width = bits
+    return ((h >> np.uint64(first)) & np.uint64((1 << width) - 1)).astype(np.int64)
+
+
+def _pieces(count: int, size: int = 1 << 20) -> Iterator[Longs]:
+    for start in range(0, count, size):
+        yield np.arange(start, min(start + size, count))
+
+
+def _bits(bits: tuple[int, int]) -> str:
+    """The SQL that `_take` is in numpy, as an int."""
+    first, width = bits
+    return f"cast(shiftrightunsigned(h, {first}) & {(1 << width) - 1}L as int)"
+
+
+def _choice(names: tuple[str, ...], bits: tuple[int, int]) -> str:
+    """The SQL for one of `names`, each as likely as the others."""
+    cases = " ".join(f"when {index} then '{name}'" for index, name in enumerate(names[:-1]))
+    return f"case {_bits(bits)} % {len(names)} {cases} else '{names[-1]}' end"
+
+
+def _array(values: Longs) -> str:
+    # One string, not a thousand literals: Spark plans every micro-batch anew, and walks each node of the plan.
+    return f"cast(split('{','.join(map(str, values.tolist()))}', ',') as array<bigint>)"

@@ -1,0 +1,114 @@
+"""A gate that a test opens by hand: each step lets one batch through and waits until the query is back."""
+
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+import headway as hw
+from headway.model.decision import Decision, Grant, Hold
+from headway.model.message import Gone
+from headway.model.time import EventMs, WallMs
+from headway.model.view import Snapshot
+
+PATIENCE_S = 30
+SCHEMA = "ts timestamp, k int, v double"
+
+
+class Script:
+    """Grants what it was told to, in that order, and nothing else."""
+
+    gated: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self.steps: deque[int | None] = deque()
+
+    def decide(self, snap: Snapshot) -> Decision:
+        if self.steps and snap.waiting:
+            step = self.steps.popleft()
+            return Grant(snap.waiting[0].name, None if step is None else EventMs(step), because="the test says so")
+        return Hold(WallMs(snap.now + 1000), because="the test says nothing")
+
+
+def wait_until(true: Callable[[], Any], what: str, query: Any = None) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not true():
+        if query is not None and query.exception() is not None:
+            raise query.exception()
+        assert time.monotonic() < end, f"waited in vain for {what}"
+        time.sleep(0.01)
+
+
+class Stage:
+    """One query under a scripted gate, fed from folders of JSON files."""
+
+    def __init__(
+        self, spark: Any, folder: Path, inputs: Sequence[str] = ("a",), schema: str = "ts timestamp, k int, v double"
+    ):
+        self.spark, self.folder, self.schema = spark, folder, schema
+        self.script = Script()
+        self.rt = hw.Runtime(spark, self.script, journal=folder / "journal.db")
+        self.rt.controller.guards = ()  # what a policy may wish is tested elsewhere; here the channel is
+        self.inputs = list(inputs)
+        for name in inputs:
+            (folder / name).mkdir(exist_ok=True)
+        self.files = 0
+        self.query: Any = None
+
+    def raw(self, name: str) -> Any:
+        return self.spark.readStream.schema(self.schema).json(str(self.folder / name))
+
+    def static(self, name: str) -> Any:
+        return self.spark.read.schema(self.schema).json(str(self.folder / name))
+
+    def watermarked(self, name: str, patience: str = "1 second") -> Any:
+        return self.rt.watermark(self.raw(name), "ts", patience, name=name)
+
+    def put(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
+        """One file, complete at once; `ts` in seconds."""
+        self.files += 1
+        path = self.folder / name / f".{self.files}"
+        path.write_text("".join(json.dumps({**r, "ts": stamp(r["ts"])}) + "\n" for r in rows))
+        path.rename(self.folder / name / f"{self.files}-{id(self)}.json")
+
+    def start(self, frame: Any, mode: str = "append", table: str = "staged", checkpoint: str = "checkpoint") -> Any:
+        writer = frame.writeStream.outputMode(mode).format("memory")
+        self.query = self.rt.start(writer, name=table, checkpoint=str(self.folder / checkpoint))
+        wait_until(lambda: self.at_gate, "the first question at the gate", self.query)
+        return self.query
+
+    @property
+    def at_gate(self) -> bool:
+        tracker = self.rt.controller.queries.get(self.query.name)
+        return tracker is not None and tracker.waiting_since is not None
+
+    def step(self, watermark_s: float | None = None) -> None:
+        """Let one batch through, announcing a watermark (in seconds), and wait until it is done."""
+        self.script.steps.append(None if watermark_s is None else round(watermark_s * 1000))
+        self.rt.controller.post(Gone(""))  # wake up
+        wait_until(lambda: not self.script.steps and self.at_gate, "the end of a batch", self.query)
+
+    @property
+    def watermark_s(self) -> float:
+        """The watermark by which the last batch emitted."""
+        return self.rt.controller.queries[self.query.name].swept / 1000
+
+    def notes(self) -> list[str]:
+        from headway.loop.journal import JournalReader
+
+        self.rt._journal._pause.set()
+        return [text for _, text in JournalReader(self.folder / "journal.db").notes(self.query.name)]
+
+    def out(self) -> list[str]:
+        """All rows put out so far, as sorted text: some hold nulls, which do not sort."""
+        return sorted(map(repr, self.spark.table(self.query.name).collect()))
+
+    def close(self) -> None:
+        self.rt.stop()
+
+
+def stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
