@@ -27,7 +27,8 @@ class _WorkConserving:
 
     def decide(self, snap: Snapshot) -> Decision:
         # A query that read its rows this very millisecond has none; a poll for none would only cost.
-        ready = [q for q in snap.waiting if q.granted_at is None or q.granted_at < snap.now]
+        # And a watermark that an earlier policy announced ahead must ripen first; the others need not wait for it.
+        ready = [q for q in snap.waiting if (q.granted_at is None or q.granted_at < snap.now) and not _unripe(q, snap.now)]
         if not ready:
             return Hold(WallMs(snap.now + 10), because="no query has rows waiting")
         chosen = min(ready, key=lambda q: (self.rank(q, snap.now), q.name))
@@ -61,7 +62,12 @@ class HighestRate(_WorkConserving):
     """The query that puts out most rows per millisecond of work: selectivity over cost of a row."""
 
     def rank(self, query: QueryView, now: WallMs) -> float:
-        return -inf if query.granted_at is None else -output_rate(query, now)
+        if query.granted_at is None:
+            return -inf
+        # Until a row has come no rate is known, and with a rate of 0 it would never be asked again: ask at its pace.
+        if query.rows_per_s == 0 and now - query.granted_at >= query.pace_ms:
+            return -inf
+        return -output_rate(query, now)
 
     def says(self, query: QueryView, now: WallMs) -> str:
         return f"highest rate, {output_rate(query, now):.3g} rows out per ms of work"
@@ -72,10 +78,18 @@ class StreamBox(_WorkConserving):
     """The query with the earliest window deadline, again and again until that window's watermark is through."""
 
     def rank(self, query: QueryView, now: WallMs) -> float:
-        return -inf if query.granted_at is None else float(query.deadline)
+        if query.granted_at is None:
+            return -inf
+        # A stream that fell silent can close no window, so its deadline stays where it is: it must not be first for ever.
+        closes = query.pending or query.ripe(now) is not None
+        return float(query.deadline if closes else query.granted_at)
 
     def says(self, query: QueryView, now: WallMs) -> str:
         return f"earliest window end, {query.deadline}"
+
+
+def _unripe(query: QueryView, now: WallMs) -> bool:
+    return query.pending and query.live and query.due is not None and query.due > now
 
 
 def output_rate(query: QueryView, now: WallMs) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -53,8 +53,9 @@ class Klink:
         wanted = self._wanted_at(ready, slack, now)
         due = wanted <= now
         if not due.any():
-            first = int(np.argmin(wanted))
-            return Hold(WallMs(int(wanted[first])), because=f"{ready[first].name} is next, in {wanted[first] - now:.0f} ms")
+            soonest = wanted.min()
+            first = min(ready[i].name for i in np.flatnonzero(wanted == soonest))
+            return Hold(WallMs(ceil(soonest)), because=f"{first} is next, in {soonest - now:.0f} ms")
         least = np.min(slack[due])
         chosen = min((ready[i] for i in np.flatnonzero(due & (slack == least))), key=lambda q: q.name)
         crowd = int(due.sum())
@@ -70,35 +71,38 @@ class Klink:
         if pairs:
             index, known, inputs = zip(*pairs, strict=True)
             cost = np.array([q.cost_ms(now) for q in known])
-            release = np.array([q.due for q in known], dtype=float)
-            low, high, mean, sd = self._sweep(known, inputs, release)
-            np.minimum.at(out, np.array(index), expected_slack(now, cost, low, high, mean, sd, release, self.step_ms))
+            # From here on time counts from now: epoch milliseconds leave a float too few digits for fractions, and two
+            # queries with the same slack would tie at one hour of the day and not at another.
+            release = np.array([(q.due or now) - now for q in known], dtype=float)
+            low, high, mean, sd = self._sweep(known, inputs, now)
+            np.minimum.at(out, np.array(index), expected_slack(0.0, cost, low, high, mean, sd, release, self.step_ms))
         return out
 
     def _sweep(
-        self, queries: Sequence[QueryView], inputs: Sequence[InputView | None], release: Floats
+        self, queries: Sequence[QueryView], inputs: Sequence[InputView | None], now: WallMs
     ) -> tuple[Floats, Floats, Floats, Floats]:
-        """When each input's next sweeping watermark comes in: interval, mean, standard deviation (Eqs. 5-7)."""
+        """When, from now, each input's next sweeping watermark comes in: interval, mean, standard deviation (Eqs. 5-7)."""
         paper = self.interval == "paper"
         delays = [None if i is None else i.delay for i in inputs]
         rows = [
-            (0.0, 0.0, 0.0, 0.0, -1.0)
+            (0.0, 0.0, 0.0, 0.0, (q.due or now) - now)  # nothing known of its delay: it comes when we let it go
             if d is None or not q.live
-            else (d.low_ms, d.high_ms, d.mean_ms, d.mean_sd_ms if paper else d.draw_sd_ms, q.deadline)
+            else (d.low_ms, d.high_ms, d.mean_ms, d.mean_sd_ms if paper else d.draw_sd_ms, q.deadline - now)
             for q, d in zip(queries, delays, strict=True)
         ]
-        low, high, mean, sd, deadline = np.array(rows, dtype=float).T
+        low, high, mean, sd, start = np.array(rows, dtype=float).T
         if paper:
             half = normal_half_width(self.confidence) * sd
             low, high = mean - half, mean + half
-        start = np.where(deadline < 0, release, deadline)  # nothing known of its delay: it comes when we let it go
         return start + low, start + high, start + mean, sd
 
     def _wanted_at(self, queries: Sequence[QueryView], slack: Floats, now: WallMs) -> Floats:
         """When each query's next batch should start: when it is due, or sooner if its rows alone would make it late."""
         due = np.array([-inf if q.due is None else q.due for q in queries], dtype=float)
         whole = np.array([q.pending or not (q.ahead and q.live) for q in queries]) | self._one_batch(queries)
-        return np.where(whole | (due <= now), due, now + np.minimum(slack, due - now))
+        # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile.
+        shrinks = 1 + np.array([q.per_row_ms * q.rows_per_s / 1000 for q in queries])
+        return np.where(whole | (due <= now), due, now + np.minimum(slack / shrinks, due - now))
 
     def _one_batch(self, queries: Sequence[QueryView]) -> NDArray[np.bool_]:
         """Whether a window's rows are few enough to be read by the very batch that emits it."""
@@ -108,6 +112,7 @@ class Klink:
 
 
 _NO_INPUT: tuple[None] = (None,)
+MOST_STEPS = 64
 
 
 def expected_slack(
@@ -120,17 +125,18 @@ def expected_slack(
     sweeping watermark cannot come before our own patience lets it go at `release`.
     """
     start = np.maximum(low, now)
-    steps = int(np.clip(np.ceil(((high - start) / step).max(initial=0.0)), 1, 512))
-    left = start[:, None] + step * np.arange(steps)
-    right = np.minimum(left + step, np.maximum(high, start)[:, None])
-    scale = np.maximum(sd, 1e-9)[:, None]
-    weight = np.where(
-        left < high[:, None], ndtr((right - mean[:, None]) / scale) - ndtr((left - mean[:, None]) / scale), 0.0
-    )
+    stop = np.maximum(high, start)
+    # A long tail gets longer steps instead of more of them: one such query must not slow down every decision.
+    size = np.maximum(step, (stop - start) / MOST_STEPS)
+    steps = int(np.clip(np.ceil(((stop - start) / size).max(initial=0.0)), 1, MOST_STEPS))
+    edges = np.minimum(start[:, None] + size[:, None] * np.arange(steps + 1), stop[:, None])
+    weight = np.diff(ndtr((edges - mean[:, None]) / np.maximum(sd, 1e-9)[:, None]), axis=1)
+    right = edges[:, 1:]
     total = weight.sum(axis=1)
     comes = np.maximum(right, release[:, None])
     # Nothing of the interval is left: the watermark is there for the taking since its release, or overdue since `high`.
-    over = np.maximum(np.minimum(high, now), release)
+    # Or the delay is constant, and there never was an interval: then it comes at `start`.
+    over = np.maximum(np.minimum(high, start), release)
     expected = np.where(total > 1e-12, (weight * comes).sum(axis=1) / np.maximum(total, 1e-12), over)
     return np.asarray(expected - now - cost)
 

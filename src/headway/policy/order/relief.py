@@ -24,13 +24,14 @@ def most_relieving(ready: tuple[QueryView, ...], slack: NDArray[np.float64], sna
     now = snap.now
     # A watermark announced ahead must not be swept before it is due, however short memory is.
     open_ = [i for i, q in enumerate(ready) if not (q.pending and q.due is not None and q.due > now)]
-    if not open_:
+    freeing = [i for i in open_ if freed_rows(ready[i], now, step_ms) >= 1]
+    due = [i for i in open_ if (at := ready[i].due) is None or at <= now]
+    if not (freeing or due):
         soonest = min(q.due for q in ready if q.due is not None)
-        return Hold(soonest, because="memory is short, but every waiting query has a watermark announced ahead")
-    best = min(open_, key=lambda i: (-round(freed_rows(ready[i], now, step_ms)), slack[i], ready[i].name))
+        why = "no batch would free any" if open_ else "every waiting query has a watermark announced ahead"
+        return Hold(soonest, because=f"memory {snap.memory.used:.0%} in use, but {why}")
+    best = min(freeing or due, key=lambda i: (-round(freed_rows(ready[i], now, step_ms)), slack[i], ready[i].name))
     chosen, freed = ready[best], freed_rows(ready[best], now, step_ms)
-    if freed < 1 and chosen.due is not None and chosen.due > now:
-        return Hold(chosen.due, because=f"memory {snap.memory.used:.0%} in use, but no batch would free any")
     return Grant(
         chosen.name,
         announce(chosen, now, ahead=False),

@@ -1,0 +1,43 @@
+# `make` lists the targets. Python 3.11+ and Java 17+ are all that must be there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check lint types bench claims clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "headway needs Python 3.11 or later, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+install: $(STAMP) ## set up everything in .venv
+
+demo: $(STAMP) ## twelve queries on embedded Spark, stock and Klink in turns, and a report
+	$(BIN)/headway demo
+
+test: $(STAMP) ## all tests, on real local Spark too
+	$(BIN)/python -m pytest
+
+check: $(STAMP) lint types test ## ruff, mypy --strict and all tests
+
+lint: $(STAMP) ## ruff
+	$(BIN)/ruff check src tests examples
+	$(BIN)/ruff format --check src tests examples
+
+types: $(STAMP) ## mypy --strict
+	$(BIN)/mypy
+
+bench: $(STAMP) ## the measurements behind the claims (about an hour)
+	$(BIN)/headway bench klink
+
+claims: $(STAMP) ## what we claim, and what we saw
+	$(BIN)/headway claims
+
+clean: ## remove what was set up
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis headway-report spark-warehouse

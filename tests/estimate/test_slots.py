@@ -1,0 +1,42 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.estimate.slots import Slots
+
+
+def test_until_anything_is_known_one_batch_more_than_cores_may_run() -> None:
+    assert Slots(cores=2).best == 3
+    assert Slots(cores=2).add_alone(300).best == 3
+    assert Slots(cores=64, most=16).best == 16
+
+
+@pytest.mark.parametrize(("cores", "alone", "cpu", "best"), [(2, 300, 300, 2), (2, 300, 200, 3), (4, 300, 150, 8)])
+def test_as_many_batches_as_keep_the_cores_busy(cores: int, alone: float, cpu: float, best: int) -> None:
+    assert Slots(cores).add_alone(alone).add_cpu(cpu * 10, 10).best == best
+
+
+def test_a_batch_that_uses_all_cores_runs_alone() -> None:
+    assert Slots(cores=2).add_alone(100).add_cpu(400, 1).best == 1
+
+
+def test_a_little_over_a_whole_number_does_not_add_a_slot() -> None:
+    assert Slots(cores=2).add_alone(110).add_cpu(100, 1).best == 2
+    assert Slots(cores=2).add_alone(120).add_cpu(100, 1).best == 3
+
+
+def test_figures_fade_as_batches_get_cheaper() -> None:
+    slots = Slots(cores=2).add_alone(1_000).add_cpu(1_000, 1)
+    for _ in range(40):
+        slots = slots.add_alone(100).add_cpu(100, 1)
+    assert slots.alone_ms == pytest.approx(100, rel=0.01) and slots.cpu_ms == pytest.approx(100, rel=0.01)
+
+
+def test_a_stretch_without_batches_or_work_says_nothing() -> None:
+    slots = Slots(cores=2)
+    assert slots.add_cpu(500, 0) == slots and slots.add_cpu(0, 3) == slots and slots.add_cpu(-5, 3) == slots
+
+
+@given(st.integers(1, 128), st.integers(1, 10**5), st.integers(1, 10**6))
+def test_there_is_always_a_slot_and_never_more_than_the_most(cores: int, alone: int, cpu: int) -> None:
+    assert 1 <= Slots(cores).add_alone(alone).add_cpu(cpu, 1).best <= 16

@@ -1,0 +1,227 @@
+"""One query's story: messages in, views out."""
+
+from typing import Any
+
+import pytest
+
+from headway.loop.tracker import LIVE_MEMORY, QueryTracker, late_rows
+from headway.model.deadline import Deadlines, Grid
+from headway.model.message import BatchSeen, InputSeen, InputSpec, QuerySpec
+from headway.model.time import EventMs, WallMs
+
+T = 1_000_000_000_000 // 3_000 * 3_000  # some moment on the grid
+FRESH = {"seq": 0, "wm": 0, "live": 0}
+
+
+def tracker(patience_ms: int = 200, **more: Any) -> QueryTracker:
+    return QueryTracker(QuerySpec("q", (InputSpec("rows", patience_ms, **more),), Deadlines((Grid(3_000),)), ahead=True))
+
+
+def rows(count: int, newest: int, delay: float = 50.0, **more: Any) -> InputSeen:
+    return InputSeen(
+        "rows", count, EventMs(newest), EventMs(newest - 1_000), delay * count, delay**2 * count, delay,
+        ((delay, float(count)),), **more,
+    )  # fmt: skip
+
+
+def batch(number: int, began: int, took: int, seen: InputSeen, watermark: int | None = None, **more: Any) -> BatchSeen:
+    return BatchSeen(
+        "q", number, WallMs(began), WallMs(began + took), took, seen.rows, None if watermark is None else EventMs(watermark),
+        (seen,), **more,
+    )  # fmt: skip
+
+
+def played(
+    track: QueryTracker, number: int, at: int, seen: InputSeen, announce: int | None = None, **more: Any
+) -> str | None:
+    """One round: granted at `at`, a batch of 100 ms, and back at the gate. Returns what was wrong."""
+    sweeping = track.announced
+    offset = track.granted(WallMs(at), None if announce is None else EventMs(announce))
+    trouble = track.saw(batch(number, at, 100, seen, watermark=sweeping or None, **more))
+    track.asked(WallMs(at + 100), offset)
+    return trouble
+
+
+def test_before_its_first_batch_nothing_is_known() -> None:
+    track = tracker()
+    track.asked(WallMs(T), FRESH)
+    view = track.view()
+    assert view.waiting_since == T and view.granted_at is None and view.due is None
+    assert view.inputs[0].delay is None and view.inputs[0].frontier is None and not view.live
+
+
+def test_a_batch_comes_in_and_a_view_goes_out() -> None:
+    track = tracker()
+    track.asked(WallMs(T), FRESH)
+    assert played(track, 0, T, rows(1_000, T - 50), state_updated=100, state_bytes=64) is None
+    assert played(track, 1, T + 2_000, rows(4_000, T + 1_950), announce=T, state_updated=400, state_bytes=128) is None
+    view = track.view()
+    (seen,) = view.inputs
+    assert seen.live and not seen.idle and seen.frontier == T + 1_950
+    assert 1_500 < seen.rows_per_s < 2_000  # 4000 rows in the 2 s since the first batch began, 1000 in 1.05 s before it
+    assert seen.delay is not None and (seen.delay.epochs, seen.delay.mean_ms) == (2, 50)
+    assert (view.granted_at, view.waiting_since) == (T + 2_000, T + 2_100)
+    assert (view.announced, view.swept, view.pending) == (T, 0, True)
+    assert view.fixed_ms + view.per_row_ms * 2_500 == pytest.approx(100, rel=0.02)
+    assert view.state_bytes == 128 and view.selectivity == pytest.approx(0.8 * (0.8 + 0.2 * 0.1) + 0.2 * 0.1)
+
+
+def test_a_view_is_made_once_until_something_happens() -> None:
+    track = tracker()
+    track.asked(WallMs(T), FRESH)
+    assert track.view() is track.view()
+    first = track.view()
+    track.granted(WallMs(T), None)
+    assert track.view() is not first and track.view().waiting_since is None
+
+
+def test_the_offset_carries_the_announcement_and_counts_grants() -> None:
+    track = tracker()
+    track.asked(WallMs(T), FRESH)
+    assert track.granted(WallMs(T), None) == FRESH
+    track.saw(batch(0, T, 100, rows(10, T)))
+    track.asked(WallMs(T + 100), FRESH)
+    assert track.granted(WallMs(T + 100), EventMs(T)) == {"seq": 1, "wm": T, "live": 1}
+    track.asked(WallMs(T + 200), {"seq": 1, "wm": T, "live": 1})
+    assert track.granted(WallMs(T + 200), EventMs(T - 3_000)) == {"seq": 1, "wm": T, "live": 1}  # never backwards
+
+
+# ---- live rows and old ones
+
+
+def test_a_stream_is_live_if_its_fastest_row_came_within_patience() -> None:
+    track = tracker(patience_ms=200)
+    played(track, 0, T, rows(10, T - 200, delay=200.0))
+    assert track.view().live
+
+
+def test_a_replay_of_old_rows_is_not_live_and_follows_its_own_frontier() -> None:
+    track = tracker(patience_ms=200)
+    played(track, 0, T, rows(10, T - 86_400_000, delay=86_400_000.0))
+    view = track.view()
+    assert not view.live and view.ripe(WallMs(T + 100)) == T - 86_400_000 - 200
+    assert view.pace_ms == 0 and view.due == T  # as fast as rows come
+
+
+def test_one_slow_batch_does_not_make_a_live_stream_old_but_twenty_do() -> None:
+    track = tracker()
+    played(track, 0, T, rows(10, T))
+    for n in range(1, LIVE_MEMORY):
+        played(track, n, T + n * 1_000, rows(10, T, delay=5_000.0))
+        assert track.view().live
+    played(track, LIVE_MEMORY, T + LIVE_MEMORY * 1_000, rows(10, T, delay=5_000.0))
+    assert not track.view().live
+
+
+def test_a_source_that_hands_out_portions_is_never_live() -> None:
+    track = tracker(limited=True)
+    played(track, 0, T, rows(10, T))
+    assert not track.view().live
+
+
+def test_a_stream_that_falls_silent_is_idle_until_a_row_comes() -> None:
+    track = tracker(idle_after_ms=10_000)
+    played(track, 0, T, rows(10, T))
+    played(track, 1, T + 9_999, InputSeen("rows", 0))
+    assert not track.view().inputs[0].idle
+    played(track, 2, T + 10_000, InputSeen("rows", 0))
+    assert track.view().inputs[0].idle and track.view().pace_ms == 1_000
+    assert track.view().inputs[0].delay is not None  # what was learnt is not forgotten
+    played(track, 3, T + 12_000, rows(10, T + 12_000))
+    assert not track.view().inputs[0].idle
+
+
+def test_the_frontier_never_goes_back() -> None:
+    track = tracker()
+    played(track, 0, T, rows(10, T + 500))
+    played(track, 1, T + 1_000, rows(10, T))
+    assert track.view().inputs[0].frontier == T + 500
+
+
+# ---- watermarks
+
+
+def test_a_watermark_is_swept_by_the_batch_after_the_one_it_was_announced_with() -> None:
+    track = tracker()
+    track.asked(WallMs(T), FRESH)
+    played(track, 0, T, rows(10, T), announce=T)
+    assert track.view().pending and track.view().swept == 0
+    played(track, 1, T + 3_000, rows(10, T), announce=T + 3_000)
+    assert track.view().pending and track.view().swept == T
+    played(track, 2, T + 6_000, rows(10, T))
+    assert not track.view().pending and track.view().swept == T + 3_000
+
+
+def test_a_watermark_that_did_not_take_is_noted() -> None:
+    track = tracker()
+    track.asked(WallMs(T), FRESH)
+    played(track, 0, T, rows(10, T), announce=T)
+    track.granted(WallMs(T + 3_000), None)
+    trouble = track.saw(batch(1, T + 3_000, 100, rows(10, T), watermark=T - 3_000))
+    assert trouble == f"announced watermark {T} did not take: batch 1 ran with {T - 3_000}"
+    assert track.view().swept == T  # it will not be waited for again
+
+
+def test_a_grant_that_finds_nothing_to_do_runs_no_batch_and_costs_nothing() -> None:
+    track = tracker()
+    track.asked(WallMs(T), FRESH)
+    played(track, 0, T, rows(1_000, T), announce=T)
+    cost = track.cost
+    offset = track.granted(WallMs(T + 3_000), None)
+    track.asked(WallMs(T + 3_002), offset)
+    view = track.view()
+    assert track.cost == cost and not track.ran and view.pace_ms == 1_000
+    assert view.swept == T and not view.pending  # there was no state to sweep either
+
+
+# ---- restarts
+
+
+def test_after_a_restart_a_pending_watermark_is_not_swept_early() -> None:
+    track = tracker(patience_ms=200)
+    track.asked(WallMs(T - 1_500), {"seq": 7, "wm": T, "live": 1})
+    view = track.view()
+    assert view.pending and view.live and view.granted_at is None
+    assert (view.announced, view.swept, view.due) == (T, T - 3_000, T + 200)
+
+
+def test_after_a_restart_in_old_rows_the_wall_clock_has_no_say() -> None:
+    track = tracker()
+    track.asked(WallMs(T), {"seq": 7, "wm": T - 86_400_000, "live": 0})
+    view = track.view()
+    assert view.pending and not view.live and view.due is None  # a first batch tells more
+
+
+def test_a_watermark_off_the_grid_left_by_an_ungated_stretch_is_pending_too() -> None:
+    track = tracker()
+    track.asked(WallMs(T), {"seq": 9, "wm": T - 1_234, "live": 1})
+    view = track.view()
+    assert (view.announced, view.swept, view.due) == (T - 1_234, T - 3_000, T - 1_034)
+
+
+# ---- late rows
+
+
+def test_no_row_is_late_unless_the_oldest_is() -> None:
+    assert late_rows(InputSeen("rows", 5, oldest=EventMs(T), old=((T - 9_000, 5.0),)), EventMs(T)) == 0
+    assert late_rows(InputSeen("rows", 0), EventMs(T)) == 0
+
+
+def test_late_rows_are_those_below_the_watermark_that_refused_them() -> None:
+    old = ((T - 300, 4.0), (T - 100, 3.0), (T, 90.0))
+    assert late_rows(InputSeen("rows", 97, oldest=EventMs(T - 300), old=old), EventMs(T)) == 7
+
+
+def test_at_least_the_oldest_row_is_late() -> None:
+    assert late_rows(InputSeen("rows", 97, oldest=EventMs(T - 1)), EventMs(T)) == 1
+
+
+def test_late_rows_are_counted_against_the_watermark_of_the_batch_before() -> None:
+    track = tracker()
+    track.asked(WallMs(T - 2_000), FRESH)
+    straggler = {"old": ((T - 500, 3.0),)}
+    played(track, 0, T - 2_000, rows(10, T), announce=T)
+    played(track, 1, T + 200, rows(10, T + 100, **straggler), announce=T + 3_000)  # emits T, refuses nothing yet
+    assert track.view().inputs[0].late_rows == 0
+    played(track, 2, T + 3_200, rows(10, T + 500, **straggler))
+    assert track.view().inputs[0].late_rows == 3

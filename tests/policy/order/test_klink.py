@@ -1,0 +1,242 @@
+"""Klink by hand: every number here can be checked with pen and paper, or with a brute-force integral."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.errors import SettingError
+from headway.model.deadline import Deadlines, Grid
+from headway.model.decision import Grant, Hold
+from headway.model.view import DelayView, InputView, QueryView
+from headway.policy.order import Klink
+from headway.policy.order.klink import MOST_STEPS, expected_slack
+from model.making import NOW, query, snapshot, stream
+
+
+def one_slack(
+    now: float, cost: float, low: float, high: float, mean: float, sd: float, release: float, step: float
+) -> float:
+    columns = [np.array([x], dtype=float) for x in (cost, low, high, mean, sd, release)]
+    return float(expected_slack(now, *columns, step)[0])
+
+
+# ---- Eq. 8
+
+
+def test_two_equal_steps_weigh_the_same() -> None:
+    # The interval [1000, 1400] holds two sigma on either side of 1200. Steps of 200 end at 1200 and 1400, each with the
+    # same chance, so the watermark is expected at 1300; now is 0 and the batch costs 100.
+    assert one_slack(0, 100, 1_000, 1_400, 1_200, 100, 0, 200) == pytest.approx(1_200)
+
+
+def test_steps_before_now_are_out() -> None:
+    # Eq. 9 corrected: at 1200 only the step that ends at 1400 is left.
+    assert one_slack(1_200, 100, 1_000, 1_400, 1_200, 100, 0, 200) == pytest.approx(100)
+
+
+def test_a_watermark_cannot_come_before_patience_lets_it_go() -> None:
+    # The first step would end at 1200, but nothing is released before 1350: (1350 + 1400) / 2.
+    assert one_slack(0, 100, 1_000, 1_400, 1_200, 100, 1_350, 200) == pytest.approx(1_275)
+
+
+def test_the_last_step_ends_with_the_interval() -> None:
+    # Steps end at 1300 and, cut short, at 1400: P(first) = .9545/2 + .3413 = .8186, P(second) = .1359 of .9545.
+    expected = (0.8185946 * 1_300 + 0.1359051 * 1_400) / 0.9544997
+    assert one_slack(0, 0, 1_000, 1_400, 1_200, 100, 0, 300) == pytest.approx(expected, abs=0.001)
+
+
+def test_a_delay_without_spread_comes_when_it_comes() -> None:
+    assert one_slack(0, 50, 1_200, 1_200, 1_200, 0, 0, 120) == pytest.approx(1_150)
+
+
+def test_once_the_interval_is_over_slack_counts_from_its_end() -> None:
+    assert one_slack(2_000, 100, 1_000, 1_400, 1_200, 100, 0, 200) == pytest.approx(1_400 - 2_000 - 100)
+    assert one_slack(2_000, 100, 1_000, 1_400, 1_200, 100, 1_900, 200) == pytest.approx(1_900 - 2_000 - 100)
+
+
+@pytest.mark.parametrize("now", [0, 900, 1_150, 1_390])
+@pytest.mark.parametrize("release", [0, 1_100, 1_350, 1_500])
+def test_small_steps_come_to_the_integral(now: float, release: float) -> None:
+    low, high, mean, sd, cost = 1_020.0, 1_480.0, 1_200.0, 130.0, 75.0
+    moments = np.linspace(max(low, now), high, 200_001)
+    density = np.exp(-0.5 * ((moments - mean) / sd) ** 2)
+    expected = np.trapezoid(density * np.maximum(moments, release), moments) / np.trapezoid(density, moments)
+    # A step counts by its end, so the sum is over the integral, by less than a step: there are at most 64 of them.
+    over = one_slack(now, cost, low, high, mean, sd, release, 1) - (expected - now - cost)
+    assert -0.01 <= over <= (high - max(low, now)) / MOST_STEPS
+
+
+def test_a_long_tail_is_covered_to_its_end_in_longer_steps() -> None:
+    # 200 s in steps of 120 ms would be 1667 of them. The curve is flat over all of it, so half way is the mean.
+    assert one_slack(0, 0, 0, 200_000, 100_000, 1e9, 0, 120) == pytest.approx(100_000, rel=0.02)
+
+
+delays = st.tuples(st.integers(0, 500), st.integers(0, 500), st.integers(0, 800), st.integers(0, 300))
+
+
+@given(delays, st.integers(-3_000, 3_000), st.integers(0, 1_000), st.integers(0, 2_000))
+def test_slack_falls_as_time_passes_and_as_the_batch_grows(
+    delay: tuple[int, int, int, int], start: int, cost: int, later: int
+) -> None:
+    low, below, above, sd = delay
+    row = (start + low, start + low + below + above, start + low + below, sd, start)
+    first = one_slack(0, cost, *row, 120)
+    assert one_slack(later, cost, *row, 120) <= first + 120  # within the precision of a step
+    assert one_slack(0, cost + 10, *row, 120) == pytest.approx(first - 10)
+
+
+# ---- queries
+
+
+def spread(mean: float = 60.0, half: float = 40.0, mean_sd: float = 2.0) -> DelayView:
+    return DelayView(50, mean, mean_sd, half / 2, mean - half, mean + half)
+
+
+def slack_of(view: QueryView, policy: Klink | None = None) -> float:
+    return float((policy or Klink()).slack_ms([view], NOW)[0])
+
+
+def test_without_a_known_delay_slack_is_time_left_less_cost() -> None:
+    view = query("a", due_in=700, fixed_ms=100.0, per_row_ms=0.1)  # 1000 rows queued
+    assert slack_of(view) == pytest.approx(700 - 200)
+
+
+def test_patience_outlasts_the_delays() -> None:
+    view = query("a", stream(patience_ms=200, delay=spread()), due_in=700, fixed_ms=100.0, per_row_ms=0.0)
+    assert slack_of(view) == pytest.approx(600)  # all delays are under 200 ms: the release decides
+
+
+def test_impatience_makes_the_network_decide() -> None:
+    view = query("a", stream(patience_ms=0, delay=spread()), due_in=700, fixed_ms=100.0, per_row_ms=0.0)
+    assert slack_of(view) == pytest.approx(700 + 100 - 100)  # one step of 120 ms, cut at the interval's end
+
+
+def test_the_interval_of_the_paper_is_narrower() -> None:
+    view = query("a", stream(patience_ms=0, delay=spread()), due_in=700, fixed_ms=100.0, per_row_ms=0.0)
+    assert slack_of(view, Klink(interval="paper")) == pytest.approx(700 + 60 + 1.96 * 2 - 100, abs=0.01)
+    assert slack_of(view, Klink(interval="paper", confidence=0.5)) == pytest.approx(700 + 60 + 0.6745 * 2 - 100, abs=0.01)
+
+
+def test_a_join_has_the_least_slack_of_its_inputs() -> None:
+    quick = stream("quick", patience_ms=0, delay=spread(60))
+    slow = stream("slow", patience_ms=0, delay=spread(900))
+    both = query("a", slow, quick, due_in=700, fixed_ms=100.0, per_row_ms=0.0)
+    assert slack_of(both) == slack_of(query("a", quick, due_in=700, fixed_ms=100.0, per_row_ms=0.0)) == pytest.approx(700)
+
+
+def test_a_join_waits_for_its_most_patient_input() -> None:
+    both = query("a", stream("x", 200), stream("y", 900), due_in=700)
+    assert both.due == NOW + 700 and both.deadline == NOW - 200
+
+
+def test_a_query_without_history_has_no_slack_at_all() -> None:
+    assert slack_of(QueryView("a", (InputView("rows", 0),), Deadlines((Grid(3_000),)), waiting_since=NOW)) == -np.inf
+
+
+def test_a_query_without_inputs_is_ranked_by_its_pace() -> None:
+    bare = QueryView("a", (), Deadlines((Grid(3_000),)), waiting_since=NOW, granted_at=NOW - 400, fixed_ms=50.0)
+    assert slack_of(bare) == pytest.approx(600 - 50)
+
+
+# ---- decisions
+
+
+def test_least_slack_beats_the_longest_queue() -> None:
+    long = query("long", stream(rows_per_s=90_000.0), due_in=0, fixed_ms=50.0, per_row_ms=0.001)
+    soon = query("soon", stream(rows_per_s=10.0), due_in=-400, fixed_ms=50.0)
+    decision = Klink().decide(snapshot(long, soon))
+    assert isinstance(decision, Grant) and decision.query == "soon"
+    assert decision.because == f"least slack, -450 ms: window end {NOW - 600} due 400 ms ago, a batch costs 50 ms, 2 due"
+
+
+def test_of_two_windows_due_at_once_the_dearer_batch_goes_first() -> None:
+    cheap, dear = query("cheap", due_in=0, fixed_ms=50.0), query("dear", due_in=0, fixed_ms=500.0)
+    decision = Klink().decide(snapshot(cheap, dear))
+    assert isinstance(decision, Grant) and decision.query == "dear"
+
+
+def test_ties_break_by_name() -> None:
+    decision = Klink().decide(snapshot(query("b", due_in=0), query("a", due_in=0), query("c", due_in=0)))
+    assert isinstance(decision, Grant) and decision.query == "a"
+
+
+def test_nothing_due_means_waiting_for_what_is_due_first() -> None:
+    decision = Klink().decide(snapshot(query("a", due_in=900), query("b", due_in=400)))
+    assert decision == Hold(NOW + 400, because="b is next, in 400 ms")
+
+
+def test_a_first_batch_goes_before_everything_overdue() -> None:
+    fresh = query("new", InputView("rows", 200), granted_at=None)
+    decision = Klink().decide(snapshot(query("a", due_in=-60_000), fresh))
+    assert decision == Grant("new", None, because="first batch: nothing is known of it yet")
+
+
+def test_old_rows_are_replayed_as_fast_as_they_come() -> None:
+    old = query("old", stream(live=False, frontier=NOW - 86_400_000), pace_ms=0, swept=NOW - 86_500_000)
+    decision = Klink().decide(snapshot(old, query("live", due_in=500)))
+    assert isinstance(decision, Grant) and decision.query == "old"
+    assert "rows may be waiting for 1000 ms" in decision.because
+    assert decision.announce == (NOW - 86_400_000 - 200) // 3_000 * 3_000
+
+
+def test_a_sliding_window_is_due_every_slide() -> None:
+    view = query("slides", stream(), deadlines=Deadlines((Grid(1_000, 200),)), announced=NOW - 800, swept=NOW - 800)
+    assert view.deadline == NOW + 200 and view.due == NOW + 400
+    assert Klink().decide(snapshot(view)) == Hold(NOW + 400, because="slides is next, in 400 ms")
+
+
+# ---- heavy queries: 10,000 rows/s at 0.1 ms per row make 3 s of work per 3 s window, fixed 100 ms
+
+
+def heavy(**more: object) -> QueryView:
+    known = {"granted_at": NOW - 900, "fixed_ms": 100.0, "per_row_ms": 0.1}
+    return query("heavy", stream(rows_per_s=10_000.0), **(known | more))
+
+
+def test_a_heavy_query_gets_a_batch_before_its_deadline_that_announces_it() -> None:
+    # Swept up to NOW - 2200, so NOW + 800 is next and due at NOW + 1000. 9000 rows queued cost 1000 ms: start now.
+    grid = Deadlines((Grid(3_000, 800),))
+    view = heavy(deadlines=grid, announced=NOW - 2_200, swept=NOW - 2_200)
+    decision = Klink().decide(snapshot(view))
+    assert isinstance(decision, Grant) and decision.announce == NOW + 800
+    assert "due in 1000 ms, its rows first" in decision.because
+    light = heavy(deadlines=grid, announced=NOW - 2_200, swept=NOW - 2_200, per_row_ms=0.0001)
+    assert isinstance(Klink().decide(snapshot(light)), Hold)
+
+
+def test_its_second_batch_sweeps_when_it_is_due_and_announces_nothing() -> None:
+    early = heavy(due_in=1_000)
+    held = Klink().decide(snapshot(early))
+    assert isinstance(held, Hold) and held.until == NOW + 1_000
+    decision = Klink().decide(snapshot(heavy(due_in=0)))
+    assert isinstance(decision, Grant) and decision.announce is None
+
+
+def test_split_says_from_when_on_a_query_is_heavy() -> None:
+    view = heavy(deadlines=Deadlines((Grid(3_000, 800),)), announced=NOW - 2_200, swept=NOW - 2_200)
+    assert isinstance(Klink(split=31).decide(snapshot(view)), Hold)
+    assert isinstance(Klink(split=29).decide(snapshot(view)), Grant)
+
+
+def test_a_query_whose_sources_are_asked_first_is_never_served_early() -> None:
+    view = heavy(deadlines=Deadlines((Grid(3_000, 800),)), announced=NOW - 2_200, swept=NOW - 2_200, ahead=False)
+    assert isinstance(Klink().decide(snapshot(view)), Hold)
+
+
+# ---- settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"confidence": 1.0}, "order.confidence = 1.0: expected a share between 0 and 1, e.g. 0.95"),
+        ({"confidence": float("nan")}, "order.confidence = nan: expected a share between 0 and 1, e.g. 0.95"),
+        ({"step_ms": 0}, "order.step_ms = 0: expected more than 0 milliseconds"),
+        ({"interval": "wide"}, "order.interval = 'wide': expected 'predictive' or 'paper'"),
+    ],
+)
+def test_a_bad_setting_is_refused(settings: dict[str, object], says: str) -> None:
+    with pytest.raises(SettingError) as error:
+        Klink(**settings)  # type: ignore[arg-type]
+    assert str(error.value) == says
