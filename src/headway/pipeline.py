@@ -39,11 +39,13 @@ def load(path: Path) -> list[Query]:
     if not path.is_file():
         raise HeadwayError(f"pipeline = {str(path)!r}: expected a Python file")
     _FOUND.clear()
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    # A name of our own: a file called json.py must not stand in for the standard module.
+    name = f"headway_pipeline_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise HeadwayError(f"pipeline = {str(path)!r}: expected a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:

@@ -168,7 +168,7 @@ class _Play:
             self.streams.append(stream)
             plans.append((i, stream))
         # Without a gate queries may start side by side; the gate takes them one by one to know who is who.
-        with ThreadPoolExecutor(1 if self.orders[0].gated else 4) as pool:
+        with ThreadPoolExecutor(1 if self.orders[0].gated else 2) as pool:
             for done, query in enumerate(pool.map(lambda p: self._start_one(*p), plans), start=1):
                 self.queries.append(query)
                 self.say(f"starting {done}/{setting.queries}", 0.0)
@@ -177,7 +177,11 @@ class _Play:
         events = stream.events(self.spark)
         marked = self.rt.watermark(events, "event_time", self.setting.patience_ms, **self._arrival())
         writer = stream.counts(marked).writeStream.outputMode("append").format("memory")
-        return self.rt.start(writer, name=self.tables[i], checkpoint=f"{self.folder}/q{i}")
+        query = self.rt.start(writer, name=self.tables[i], checkpoint=f"{self.folder}/q{i}")
+        # Spark gives a source's process ten seconds to call back. Forty of them at once need more, so wait for each.
+        while query.isActive and query.status["message"] == "Initializing sources":
+            time.sleep(0.05)
+        return query
 
     def _arrival(self) -> dict[str, str]:
         return {"arrival": "arrival"} if self.rt.order.gated else {}

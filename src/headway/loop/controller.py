@@ -141,7 +141,7 @@ class Controller:
         now = self.clock.now()
         match message:
             case Started(spec=spec):
-                self.queries[spec.name] = QueryTracker(spec)
+                self.queries[spec.name] = QueryTracker(spec, getattr(self.policy, "confidence", 0.95))
             case Gone(query=name):
                 if self.queries.pop(name, None) is not None:
                     self.journal.note(now, name, "left: stopped or failed")

@@ -22,7 +22,8 @@ class InputTracker:
     rate: Rate = field(default_factory=Rate)
     fastest: list[float] = field(default_factory=list)
     read_at: WallMs | None = None
-    rows_at: WallMs | None = None
+    rows_at: WallMs | None = None  # when rows last came, or when we first looked
+    confidence: float = 0.95
 
     def __post_init__(self) -> None:
         self.view = InputView(self.spec.name, self.spec.patience_ms)
@@ -34,8 +35,9 @@ class InputTracker:
         if since is not None:
             self.rate = self.rate.add(seen.rows, began - since)
         self.read_at = began
-        if seen.rows:
+        if seen.rows or self.rows_at is None:
             self.rows_at = began
+        if seen.rows:
             self.epochs = self.epochs.add(seen.delay_sum_ms / seen.rows, seen.delay_square_sum / seen.rows, seen.delays)
             self.fastest = [*self.fastest[1 - LIVE_MEMORY :], seen.delay_min_ms if seen.delay_min_ms is not None else 0.0]
         frontier = max((f for f in (self.view.frontier, seen.newest) if f is not None), default=None)
@@ -44,11 +46,11 @@ class InputTracker:
             self.spec.patience_ms,
             # If even the fastest of the last rows took longer than our patience, the wall clock would refuse them all.
             live=bool(self.fastest) and min(self.fastest) <= self.spec.patience_ms and not self.spec.limited,
-            idle=began - (self.rows_at or began) >= self.spec.idle_after_ms,
+            idle=began - self.rows_at >= self.spec.idle_after_ms,
             frontier=frontier,
             rows_per_s=self.rate.rows_per_s,
             late_rows=self.view.late_rows + late_rows(seen, refused_below),
-            delay=self.epochs.view(),
+            delay=self.epochs.view(self.confidence),
         )
 
 
@@ -66,9 +68,9 @@ def late_rows(seen: InputSeen, refused_below: EventMs) -> int:
 class QueryTracker:
     """The history of one query, and where it stands: at the gate or in a batch."""
 
-    def __init__(self, spec: QuerySpec) -> None:
+    def __init__(self, spec: QuerySpec, confidence: float = 0.95) -> None:
         self.spec = spec
-        self.inputs = {i.name: InputTracker(i) for i in spec.inputs}
+        self.inputs = {i.name: InputTracker(i, confidence=confidence) for i in spec.inputs}
         self.cost = BatchCost()
         self.start: dict[str, int] = {"seq": 0, "wm": 0, "live": 0}
         self.waiting_since: WallMs | None = None
@@ -77,7 +79,7 @@ class QueryTracker:
         self.swept = EventMs(0)
         self.refusing = EventMs(0)  # the watermark by which the next batch will refuse late rows
         self.selectivity = 1.0
-        self.state_bytes = 0
+        self.state_rows = self.state_bytes = 0
         self.had_rows = True
         self.batches = 0
         self._sweeping = EventMs(0)  # the watermark that the running batch acts upon
@@ -95,7 +97,7 @@ class QueryTracker:
         self.had_rows = rows > 0
         if rows:
             self.selectivity = 0.8 * self.selectivity + 0.2 * min(1.0, batch.state_updated / rows)
-        self.state_bytes = batch.state_bytes
+        self.state_rows, self.state_bytes = batch.state_rows, batch.state_bytes
         self._view = None
         took, self.swept = batch.watermark or EventMs(0), max(self.swept, batch.watermark or EventMs(0), self._sweeping)
         self.refusing = took
@@ -150,6 +152,7 @@ class QueryTracker:
                 fixed_ms=self.cost.fixed_ms or 300.0,
                 per_row_ms=self.cost.per_row_ms,
                 selectivity=self.selectivity,
+                state_rows=self.state_rows,
                 state_bytes=self.state_bytes,
                 # Old rows are replayed as fast as they come; a query without rows is asked once a second.
                 pace_ms=0 if self.had_rows else 1000,

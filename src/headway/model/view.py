@@ -53,6 +53,7 @@ class QueryView:
     fixed_ms: float = 300.0
     per_row_ms: float = 0.01
     selectivity: float = 1.0  # state or output rows per input row
+    state_rows: int = 0
     state_bytes: int = 0
     pace_ms: int = 1000  # between batches while nothing is due, e.g. while old rows are replayed
 
@@ -65,9 +66,10 @@ class QueryView:
     rows_per_s: float = field(init=False)
 
     def __post_init__(self) -> None:
+        active = [i for i in self.inputs if not i.idle] or self.inputs  # an idle input holds nobody back
         known = {
             "pending": self.announced > self.swept,
-            "live": bool(self.inputs) and all(i.live for i in self.inputs),
+            "live": bool(self.inputs) and all(i.live for i in active),
             "patience_ms": max((i.patience_ms for i in self.inputs), default=0),
             "rows_per_s": sum(i.rows_per_s for i in self.inputs),
         }
@@ -84,16 +86,15 @@ class QueryView:
         return self.deadlines.after(self.swept)
 
     def _due(self) -> WallMs | None:
-        # When every input has fallen silent, nothing will be announced, so the deadline would stay in the past: such a
-        # query used to be due for ever, with the least slack of all, and starved the others by asking for rows.
-        silent = all(i.idle for i in self.inputs)
+        # Every input is silent and no window is open: there is nothing to emit, so it is only asked now and then.
+        silent = self.state_rows == 0 and all(i.idle for i in self.inputs)
         if self.live and (self.pending or (self.granted_at is not None and not silent)):
             return WallMs(self.deadline + self.patience_ms)
         return None if self.granted_at is None else WallMs(self.granted_at + self.pace_ms)
 
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that the slowest input allows now."""
-        limits = [i.ripe(now) for i in self.inputs if not i.idle]
+        limits = [i.ripe(now) for i in self.inputs if not i.idle] or [i.ripe(now) for i in self.inputs]
         return None if not limits or None in limits else min(x for x in limits if x is not None)
 
     def queued(self, now: WallMs) -> float:

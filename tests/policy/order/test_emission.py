@@ -33,7 +33,6 @@ def test_old_rows_are_announced_by_their_own_frontier_and_never_ahead() -> None:
 
 def test_nothing_known_means_nothing_announced() -> None:
     assert announce(query("a", stream(live=False, frontier=None)), NOW, ahead=True) is None
-    assert announce(query("a", stream(idle=True)), NOW, ahead=True) is None
 
 
 def test_an_early_batch_announces_the_window_that_it_works_for() -> None:

@@ -38,6 +38,8 @@ class Klink:
     def __post_init__(self) -> None:
         if not 0 < self.confidence < 1:
             raise SettingError("order.confidence", self.confidence, "a share between 0 and 1, e.g. 0.95")
+        if not self.split >= 0:
+            raise SettingError("order.split", self.split, "0 or more fixed parts of a batch")
         if self.step_ms <= 0:
             raise SettingError("order.step_ms", self.step_ms, "more than 0 milliseconds")
         if self.interval not in ("predictive", "paper"):
