@@ -1,9 +1,13 @@
 """A Spark session that suits many small streaming queries on one machine."""
 
+import atexit
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from headway.errors import HeadwayError
@@ -42,6 +46,20 @@ def java_problem() -> str | None:
     return None
 
 
+def _worker_python() -> str:
+    """A Python for Spark's local workers that starts three times as fast.
+
+    Spark puts its own pyspark.zip before everything else on a worker's path, and modules in a zip are compiled anew at
+    every start: 0.66 s against 0.22 s of processor time, for each source of each query. The installed pyspark is the same.
+    """
+    launcher = Path(tempfile.mkdtemp(prefix="headway-python-")) / "python3"
+    path = shlex.quote(os.environ.get("PYTHONPATH", ""))
+    launcher.write_text(f'#!/bin/sh\nPYTHONPATH={path} exec {shlex.quote(sys.executable)} "$@"\n')
+    launcher.chmod(0o700)
+    atexit.register(shutil.rmtree, launcher.parent, ignore_errors=True)
+    return str(launcher)
+
+
 def session(app: str = "headway", *, cores: int = 2, memory: str = "4g", tuned: bool = True, **conf: str) -> Any:
     """A local Spark session for embedded use: `conf` adds settings, with `__` for the dots."""
     if problem := java_problem():
@@ -49,7 +67,7 @@ def session(app: str = "headway", *, cores: int = 2, memory: str = "4g", tuned: 
     from pyspark.sql import SparkSession
 
     # Spark starts `python3` from PATH for its workers, which need not be the Python that has pyspark and pyarrow.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", _worker_python())
     settings = _BASE | (TUNED if tuned else {}) | {k.replace("__", "."): v for k, v in conf.items()}
     builder: Any = SparkSession.builder.master(f"local[{cores}]").appName(app).config("spark.driver.memory", memory)
     for key, value in settings.items():
