@@ -1,0 +1,55 @@
+"""The `headway` command: what a user can fix is told in one line, a bug keeps its traceback."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+import headway
+from headway.cli import bench, claims, demo, doctor, explain, replay, run
+from headway.errors import HeadwayError
+
+app = typer.Typer(
+    name="headway",
+    help="Windows on time, with reasons: a control plane for Spark Structured Streaming.",
+    epilog="Start with `headway doctor`, then `headway demo`.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo.demo)
+app.command("run")(run.run)
+app.command("explain")(explain.explain)
+app.command("replay")(replay.replay)
+app.add_typer(bench.app, name="bench")
+app.command("claims")(claims.claims)
+app.command("doctor")(doctor.doctor)
+
+
+@app.callback(invoke_without_command=True)
+def top(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    if version:
+        typer.echo(f"headway {headway.__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 2 for what the user can fix, 130 after Ctrl-C."""
+    try:
+        code = app(args=args, prog_name="headway", standalone_mode=False)
+    except HeadwayError as error:
+        return _fail(str(error))
+    except typer.TyperException as error:  # an unknown command or option, a missing argument, a number that is none
+        return _fail(f"{error.format_message()} (`headway --help` lists commands, `headway COMMAND --help` their options)")
+    except KeyboardInterrupt:
+        return 130
+    return code if isinstance(code, int) else 0
+
+
+def _fail(message: str) -> int:
+    line = " ".join(message.split())
+    sys.stderr.write(f"headway: {line}\n")
+    return 2

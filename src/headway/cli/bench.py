@@ -1,0 +1,17 @@
+"""`headway bench`: measure, and write every result into the ledger."""
+
+import typer
+
+from headway.cli import bench_coverage, bench_crash, bench_klink, bench_report
+
+app = typer.Typer(help="Measure policies, predictions and recovery; results go into a ledger.")
+app.command("klink")(bench_klink.klink)
+app.command("coverage")(bench_coverage.coverage)
+app.command("crash")(bench_crash.crash)
+app.command("report")(bench_report.report)
+
+
+@app.callback(invoke_without_command=True)
+def top(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

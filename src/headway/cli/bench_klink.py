@@ -1,0 +1,95 @@
+"""`headway bench klink`: output latency under several policies that take turns in one warm JVM."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.bench.experiment import Bench, Setting
+from headway.bench.ledger import Ledger, newest, origin
+from headway.bench.suite import (
+    EXPERIMENT,
+    GATED,
+    GATELESS,
+    Segment,
+    base_setting,
+    by_setting,
+    measure,
+    plan,
+    ratio_to_best,
+    settings,
+    warm,
+)
+from headway.cli import given, screen
+from headway.cli.claims import LEDGER
+
+
+def klink(
+    policies: Annotated[str, typer.Option(help="Policies, with commas between them.")] = ",".join((*GATED, *GATELESS)),
+    queries: Annotated[str, typer.Option(help="Numbers of queries.")] = "10,20,40",
+    rate: Annotated[str, typer.Option(help="Events per second and query: one, or one for each number.")] = "1000,200,200",
+    delay: Annotated[str, typer.Option(help="uniform:LOW:HIGH, zipf:EXPONENT:MAX, gamma:SHAPE:SCALE ...")] = "uniform:0:500",
+    patience: Annotated[int | None, typer.Option(help="Patience in ms; as long as the longest delay unless told.")] = None,
+    seconds: Annotated[int, typer.Option(help="Measured seconds per policy.")] = 30,
+    settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 10,
+    seeds: Annotated[str, typer.Option(help="Seeds; for each one, all policies take their turn.")] = "1,2,3",
+    warm_s: Annotated[float, typer.Option("--warm", help="At most so many seconds of warm-up.")] = 360,
+    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    resume: Annotated[bool, typer.Option(help="Pass over what this commit has in the ledger already.")] = True,
+    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",
+    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+) -> None:
+    """Measure output latency under several policies, in turns, in one warm JVM."""
+    given.at_least("seconds", seconds, 1)
+    for key, value in (("settle", settle), ("warm", warm_s), ("patience", patience or 0)):
+        given.at_least(key, value, 0)
+    base = base_setting(delay, patience, seconds, settle)
+    cases = settings(given.wholes("queries", queries), given.wholes("rate", rate), base)
+    names, numbers, book = given.policies(policies), given.wholes("seeds", seeds, least=0), Ledger(ledger)
+    given_memory, given_cores = given.memory(memory), given.cores(cores)
+    segments = plan(names, cases, numbers, book.done() if resume else (), origin()["commit"])
+    if segments:
+        with screen.spark_session("headway-bench", cores=given_cores, memory=given_memory) as spark:
+            _measure(Bench(spark), segments, book, warm_s)
+    else:
+        screen.err.print("everything asked for is in the ledger already (--no-resume measures it again)", highlight=False)
+    _show(book, names, cases, numbers)
+
+
+def _measure(bench: Bench, segments: Sequence[Segment], book: Ledger, warm_s: float) -> None:
+    try:
+        if warm_s:
+            with screen.Bar([warm_s]) as bar:
+                bar.begin("warming up until CPU per batch is flat")
+                warm(bench, warm_s, bar.say, lambda ms: screen.err.print(f"CPU per batch: {ms:.0f} ms", highlight=False))
+        with screen.Bar([segment.expected_s for segment in segments]) as bar:
+            steps = measure(bench, segments, book, bar.say)
+            for number, segment in enumerate(segments, start=1):
+                bar.begin(f"{number}/{len(segments)} seed {segment.seed}, {segment.setting.label}")
+                next(steps)
+                bar.end()
+    finally:
+        bench.close()
+
+
+def _show(book: Ledger, policies: Sequence[str], cases: Sequence[Setting], seeds: Sequence[int]) -> None:
+    """What this commit has in the ledger of what was asked for."""
+    wanted = [asdict(case) for case in cases]
+    records = [
+        record
+        for record in newest(book.records())
+        if record["experiment"] == EXPERIMENT and record["commit"] == origin()["commit"] and record["setting"] in wanted
+        if record["policy"] in policies and record["seed"] in seeds
+    ]
+    for load, by_policy in by_setting(records).items():
+        screen.out.print(screen.latency_table(f"{load}: median of seeds (least..greatest)", by_policy))
+        mean, tail = ratio_to_best(by_policy, "mean_ms"), ratio_to_best(by_policy, "p99_ms")
+        if mean and tail:
+            screen.out.print(
+                f"Klink over the best of {', '.join(p for p in GATELESS if p in by_policy)}:"
+                f" mean {mean.middle:.3f} ({mean.low:.3f}..{mean.high:.3f}),"
+                f" p99 {tail.middle:.3f} ({tail.low:.3f}..{tail.high:.3f})",
+                highlight=False,
+            )

@@ -1,0 +1,34 @@
+"""`headway bench report`: the ledger as one HTML page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.bench import claims
+from headway.bench.ledger import Ledger, newest
+from headway.bench.report import page
+from headway.bench.suite import EXPERIMENT
+from headway.cli import given, screen
+from headway.cli.claims import LEDGER
+from headway.errors import HeadwayError
+
+
+def report(
+    ledger: Annotated[Path, typer.Option(help="Where `headway bench` has written its results.")] = LEDGER,
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("headway-report.html"),
+    commit: Annotated[str | None, typer.Option(help="Which commit's runs to draw; the newest measured unless told.")] = None,
+) -> None:
+    """Build a page with figures and the table of claims."""
+    given.new_file("out", out)
+    records = Ledger(ledger).records()
+    live = [r for r in newest(records) if r["experiment"] == EXPERIMENT and r["kind"] == "live"]
+    if not live:
+        raise HeadwayError(f"ledger = {str(ledger)!r}: expected runs of `headway bench klink`, but there are none")
+    chosen = commit or live[-1]["commit"]
+    runs = [r for r in live if r["commit"] == chosen]
+    if not runs:
+        known = dict.fromkeys(r["commit"] for r in live)
+        raise HeadwayError(f"commit = {chosen!r}: expected one that was measured: {', '.join(known)}")
+    out.write_text(page("Headway: what was measured", runs, claims.judge(claims.load(), records)), "utf-8")
+    screen.out.print(f"Report: {out}", soft_wrap=True)

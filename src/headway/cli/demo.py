@@ -1,0 +1,113 @@
+"""`headway demo`: the same queries under stock Spark and under Klink, in turns, in one JVM."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import time
+from typing import Annotated, Any
+
+import typer
+
+from headway.bench.experiment import Bench, Run, Setting
+from headway.bench.ledger import origin
+from headway.bench.report import page
+from headway.bench.suite import Segment, by_setting, measures, ratio_to_best
+from headway.cli import given, screen
+
+POLICIES = ("stock-tuned", "klink")
+WARM_UP = Setting(queries=4, rate=200, settle=2, seconds=10)
+
+
+def demo(
+    queries: Annotated[int, typer.Option(help="Streaming queries that run side by side.")] = 12,
+    rate: Annotated[int, typer.Option(help="Events per second and query.")] = 200,
+    seconds: Annotated[int, typer.Option(help="Measured seconds per policy and round.")] = 9,
+    rounds: Annotated[int, typer.Option(help="How often the policies take turns.")] = 2,
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("headway-report"),
+    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "4g",
+    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+) -> None:
+    """Show what it does: windows of a dozen queries, stock Spark against Klink, in about two minutes."""
+    for key, value in (("queries", queries), ("rate", rate), ("seconds", seconds), ("rounds", rounds)):
+        given.at_least(key, value, 1)
+    given.new_file("out", out / "index.html" if out.is_dir() else out)
+    setting = Setting(queries=queries, rate=rate, seconds=seconds, settle=4)
+    segments = [Segment((policy,), setting, seed) for seed in range(1, rounds + 1) for policy in POLICIES]
+    with screen.spark_session("headway-demo", cores=given.cores(cores), memory=given.memory(memory)) as spark:
+        runs = _measure(Bench(spark), segments)
+    _show(runs, setting, out)
+
+
+def _measure(bench: Bench, segments: Sequence[Segment]) -> list[dict[str, Any]]:
+    warm_up = Segment(("klink",), WARM_UP, seed=0)
+    runs: list[dict[str, Any]] = []
+    try:
+        with screen.Bar([warm_up.expected_s, *(s.expected_s for s in segments)]) as bar:
+            bar.begin("warm-up, not measured: a young JVM still compiles itself")
+            list(bench.run(warm_up.policies, warm_up.setting, warm_up.seed, bar.say))
+            bar.end()
+            for segment in segments:
+                bar.begin(f"round {segment.seed} of {segments[-1].seed}, {segment.policies[0]}")
+                ear = _Ear(bar)
+                for run in bench.run(segment.policies, segment.setting, segment.seed, ear.say):
+                    runs.append(_record(run, ear))
+                bar.end()
+    finally:
+        bench.close()
+    return runs
+
+
+def _record(run: Run, ear: "_Ear") -> dict[str, Any]:
+    """A run as the report wants it: a ledger record that also tells of every window."""
+    record = {**origin(), "policy": run.policy, "setting": asdict(run.setting), "seed": run.seed, **measures(run)}
+    due = due_times(run.setting, run.seed, ear.since_ms, ear.until_ms)
+    # Our ears are a millisecond or two off; when a window fell due just then, we do not know which is which.
+    return record | {"latencies_ms": run.latencies_ms} | ({"due_ms": due} if len(due) == len(run.latencies_ms) else {})
+
+
+@dataclass
+class _Ear:
+    """Passes on what `Bench` says, and remembers from when to when it measured."""
+
+    bar: screen.Bar
+    times_ms: list[int] = field(default_factory=list)
+
+    def say(self, what: str, left_s: float) -> None:
+        self.bar.say(what.rpartition(": ")[2], left_s)
+        if what.endswith("measuring"):
+            self.times_ms.append(int(time() * 1000 + (left_s * 1000 if self.times_ms else 0)))
+
+    @property
+    def since_ms(self) -> int:
+        return self.times_ms[0]
+
+    @property
+    def until_ms(self) -> int:
+        return self.times_ms[-1]
+
+
+def due_times(setting: Setting, seed: int, since_ms: int, until_ms: int) -> list[int]:
+    """When each window of each query fell due, in ms from the start of the stretch, in the order of `Run.latencies_ms`."""
+    chance = random.Random(seed)
+    out: list[int] = []
+    for offset in [chance.randrange(setting.window_ms) for _ in range(setting.queries)]:
+        first = since_ms + (offset + setting.patience_ms - since_ms) % setting.window_ms
+        out += [due - since_ms for due in range(first, until_ms, setting.window_ms)]
+    return out
+
+
+def _show(runs: list[dict[str, Any]], setting: Setting, out: Path) -> None:
+    by_policy = by_setting(runs)[setting.label]
+    screen.out.print(
+        screen.latency_table(f"{setting.queries} queries x {setting.rate:,} events/s, 3 s windows", by_policy, spread=False)
+    )
+    mean, tail = ratio_to_best(by_policy, "mean_ms"), ratio_to_best(by_policy, "p99_ms")
+    if mean and tail:
+        screen.out.print(
+            f"Klink over stock: {mean.middle:.2f} of the mean latency, {tail.middle:.2f} of the 99th percentile."
+        )
+    out.mkdir(exist_ok=True)
+    path = out / "index.html"
+    path.write_text(page("Headway demo: stock Spark and Klink", runs), "utf-8")
+    screen.out.print(f"Report: {path}", soft_wrap=True)

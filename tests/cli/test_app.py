@@ -1,0 +1,111 @@
+"""What a user can fix is one line and exit code 2; a bug keeps its traceback."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headway.cli import doctor
+from headway.cli.app import app, main
+from headway.errors import HeadwayError
+
+COMMANDS = ("demo", "run", "explain", "replay", "bench", "claims", "doctor")
+
+
+def test_help_lists_every_command() -> None:
+    shown = CliRunner().invoke(app, ["--help"])
+    assert shown.exit_code == 0
+    assert all(command in shown.stdout for command in COMMANDS)
+    assert CliRunner().invoke(app, []).stdout == shown.stdout
+
+
+@pytest.mark.parametrize(
+    "command", [*([c] for c in COMMANDS), *(["bench", c] for c in ("klink", "coverage", "crash", "report"))]
+)
+def test_every_command_explains_itself(command: list[str]) -> None:
+    shown = CliRunner().invoke(app, [*command, "--help"])
+    assert shown.exit_code == 0 and "Usage" in shown.stdout
+
+
+def test_the_version_is_told() -> None:
+    assert CliRunner().invoke(app, ["--version"]).stdout.startswith("headway 0.")
+
+
+PIPELINE = "import headway as hw\n\n@hw.query()\ndef one(rt, spark):\n    return None\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("nope", "No such command 'nope'"),
+        ("demo --nope", "No such option"),
+        ("demo --rate many", "--rate"),
+        ("demo --queries 0", "queries = 0: expected 1 or more"),
+        ("demo --memory lots", "memory = 'lots': expected a size such as 4g"),
+        ("demo --out none/deep", "out = 'none/deep': expected a file in a folder that exists"),
+        ("run", "Missing argument"),
+        ("run none.py", "pipeline = 'none.py': expected a Python file"),
+        ("run empty.py", "expected at least one function marked with @headway.query"),
+        ("run broken.py", "broken.py, line 2: ModuleNotFoundError: No module named 'nothing_like_it'"),
+        ("run syntax.py", "line 1 is not Python"),
+        ("run one.py --order klnik", "order = 'klnik': expected one of"),
+        ("run one.py --order klink:confidence=2", "order.confidence = 2.0: expected a share"),
+        ("run one.py --slots none", "slots = 'none': expected a whole number of 1 or more"),
+        ("run one.py --seconds -1", "seconds = -1.0: expected 0 or more"),
+        ("run one.py --cores 0", "cores = 0: expected 1 or more"),
+        ("run one.py --journal no/where.db", "journal = 'no/where.db': expected a file in a folder that exists"),
+        ("bench klink --policies klink,foo", "order = 'foo': expected one of"),
+        ("bench klink --policies klink,klink", "each once"),
+        ("bench klink --queries 10,x", "queries = 'x': expected a whole number"),
+        ("bench klink --queries 1,2,3 --rate 1,2", "one for each of the 3"),
+        ("bench klink --delay fast", "delay = 'fast': expected one of"),
+        ("bench klink --seconds 0", "seconds = 0: expected 1 or more"),
+        ("bench klink --ledger one.py", "some other file"),
+        ("bench coverage --epochs 5", "epochs = 5: expected more than the 20"),
+        ("bench crash --times 0", "times = 0: expected 1 or more"),
+        ("bench report --ledger none", "expected runs of `headway bench klink`, but there are none"),
+        ("claims --ledger one.py", "some other file"),
+        ("explain books", "no journal in"),
+        ("explain books --journal none.db", "journal = 'none.db': expected a journal file"),
+        ("explain books --journal one.py", "some other file"),
+        ("explain books --at noon", "at = 'noon': expected HH:MM:SS"),
+        ("replay none.db", "journal = 'none.db': expected a journal file"),
+        ("replay none.db --policy stock", "policy = 'stock': expected a policy with a gate"),
+    ],
+)
+def test_bad_input_is_one_line(
+    line: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    Path("one.py").write_text(PIPELINE)
+    Path("empty.py").write_text("x = 1\ny = 2\n")
+    Path("broken.py").write_text("import headway as hw\nimport nothing_like_it\n")
+    Path("syntax.py").write_text("def one(:\n")
+    assert main(line.split()) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert told[-1].startswith("headway: ") and says in told[-1]
+    assert "Traceback" not in "".join(told)
+
+
+def test_ctrl_c_is_130_and_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> doctor.Check:
+        raise KeyboardInterrupt
+
+    def buggy() -> doctor.Check:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(doctor, "CHECKS", [interrupted])
+    assert main(["doctor"]) == 130
+    monkeypatch.setattr(doctor, "CHECKS", [buggy])
+    with pytest.raises(ZeroDivisionError):
+        main(["doctor"])
+
+
+def test_a_message_of_several_lines_becomes_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def long() -> doctor.Check:
+        raise HeadwayError("first\n  second")
+
+    monkeypatch.setattr(doctor, "CHECKS", [long])
+    assert main(["doctor"]) == 2
+    assert capsys.readouterr().err == "headway: first second\n"
