@@ -23,7 +23,8 @@ def test_each_query_has_a_window_every_three_seconds_in_the_order_of_the_latenci
 @pytest.mark.spark
 def test_a_small_demo_measures_and_reports(spark: Any, tmp_path: Path) -> None:
     setting = Setting(queries=2, rate=50, seconds=6, settle=3)
-    runs = demo._measure(Bench(spark), [Segment((policy,), setting, 1) for policy in demo.POLICIES])
+    tuned = Bench(spark, sessions={True: spark})  # the tests' session is tuned and knows the clock already
+    runs = demo._measure(tuned, [Segment((policy,), setting, 1) for policy in demo.POLICIES])
     assert [run["policy"] for run in runs] == ["stock-tuned", "klink"]
     assert all(run["wrong"] == run["late_rows"] == 0 and run["windows"] >= 4 for run in runs)
     demo._show(runs, setting, tmp_path / "report")

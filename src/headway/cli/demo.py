@@ -45,7 +45,7 @@ def _measure(bench: Bench, segments: Sequence[Segment]) -> list[dict[str, Any]]:
     try:
         with screen.Bar([warm_up.expected_s, *(s.expected_s for s in segments)]) as bar:
             bar.begin("warm-up, not measured: a young JVM still compiles itself")
-            list(bench.run(warm_up.policies, warm_up.setting, warm_up.seed, bar.say))
+            list(bench.run(warm_up.policies, warm_up.setting, warm_up.seed, lambda what, left_s: bar.say("", left_s)))
             bar.end()
             for segment in segments:
                 bar.begin(f"round {segment.seed} of {segments[-1].seed}, {segment.policies[0]}")
