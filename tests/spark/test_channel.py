@@ -206,3 +206,14 @@ def test_old_rows_are_replayed_by_their_own_time_not_by_the_wall_clock(spark: An
     got = {(r.e, r.k): r.n for r in spark.table("old").collect()}
     assert all(n == 15 for n in got.values())
     rt.stop()
+
+
+def test_a_session_made_from_another_can_have_a_runtime_too(spark: Any, tmp_path: Path) -> None:
+    from headway.spark import clock
+
+    child = spark.newSession()
+    clock.register(child)
+    with hw.Runtime(child, journal=tmp_path / "child.db") as rt:
+        marked = rt.watermark(child.readStream.format("rate").load(), "timestamp", "1 s")
+        query = rt.start(marked.writeStream.format("noop"), name="child", checkpoint=str(tmp_path / "cp"))
+        assert query.isActive

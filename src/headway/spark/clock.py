@@ -7,19 +7,14 @@ replaying the offsets of a checkpoint replays the same intervals.
 Every query keeps a Python process with this module in it: import nothing here that is not needed to tell the time.
 """
 
-import sys
 import time
 from collections.abc import Iterator
-from weakref import WeakSet
 
-from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.types import StructType
 
 NAME = "headway-clock"
-
-_sessions: WeakSet[SparkSession] = WeakSet()
 
 
 class ClockReader(SimpleDataSourceStreamReader):
@@ -59,10 +54,8 @@ class ClockSource(DataSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Make `headway-clock` known to a session. A second call does nothing."""
-    if spark in _sessions:
-        return
-    # By value, so that the worker processes need not be able to import headway.
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
-    spark.dataSource.register(ClockSource)
-    _sessions.add(spark)
+    """Make `headway-clock` known to a session."""
+    # Here, not above: the module itself goes to every query's process, by value, and must not need headway there.
+    from headway.spark.register import register as make_known
+
+    make_known(spark, ClockSource)

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 
 from headway.errors import HeadwayError, SettingError
@@ -23,13 +22,13 @@ from headway.model.message import Gone, InputSpec, QuerySpec, Started
 from headway.model.time import SystemClock, duration_ms
 from headway.policy.order import FixedTrigger, Klink
 from headway.policy.patience import Fixed, PatiencePolicy
-from headway.spark import control as control_module
 from headway.spark.control import FORMAT, ControlSource
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.lease import Lease, checkpoint_of
 from headway.spark.plan import PlanSeen, inspect, time_column
 from headway.spark.progress import batch_seen
+from headway.spark.register import register
 from headway.spark.watermark import controlled
 
 START_TIMEOUT_S = 120
@@ -72,8 +71,7 @@ class Runtime:
             slots=slots, cores=self.spark.sparkContext.defaultParallelism,
         )  # fmt: skip
         self._thread = self.controller.thread(self._failed)
-        cloudpickle.register_pickle_by_value(control_module)  # type: ignore[no-untyped-call]
-        self.spark.dataSource.register(ControlSource)
+        register(self.spark, ControlSource)
         options = {"host": "127.0.0.1", "port": self._gate.port, "secret": self._gate.secret}
         reader = self.spark.readStream.format(FORMAT).options(**options, fallback_ms=self._fallback_ms)
         self._control: DataFrame = reader.load()
