@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,6 +33,7 @@ from headway.spark.register import register
 from headway.spark.watermark import controlled
 
 START_TIMEOUT_S = 120
+_NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
 
 
 class Runtime:
@@ -99,7 +101,7 @@ class Runtime:
         policy = Fixed(patience) if isinstance(patience, str | int | float) else patience
         if not self.order.gated:
             return rows.withWatermark(column, f"{policy.delay_ms} milliseconds")
-        label = name or f"input-{len(self._inputs) + 1}"
+        label = name or f"input-{next(_NUMBERS)}"
         if label in self._inputs:
             raise SettingError("watermark.name", label, "a name that no other input of this runtime has")
         self._inputs[label] = InputSpec(label, policy.delay_ms, duration_ms("idle_after", idle_after))
