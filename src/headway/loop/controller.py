@@ -127,7 +127,8 @@ class Controller:
             message = self._inbox.get(timeout=wait_s)
             while message is not None:
                 self.take(message)
-                message = self._inbox.get_nowait()
+                # The report of a batch comes just before its query asks again: only then is there something to decide.
+                message = self._inbox.get(timeout=0.05) if isinstance(message, BatchSeen) else self._inbox.get_nowait()
             return False
         return True
 
@@ -167,9 +168,16 @@ class Controller:
                 if all(q.waiting_since is not None for q in self.queries.values()):
                     self._idle.set()
                 return WallMs(self.clock.now() + GAUGE_EVERY_MS)
+            if self._full:  # asking the policy would only cost: whatever it wished, a guard would refuse
+                return WallMs(self.clock.now() + GAUGE_EVERY_MS)
             decided = self.tick()
             if isinstance(decided, Hold):
                 return min(decided.until, WallMs(self.clock.now() + GAUGE_EVERY_MS))
+
+    @property
+    def _full(self) -> bool:
+        running = sum(q.waiting_since is None for q in self.queries.values())
+        return running >= (self._fixed_slots or self.slots.best)
 
     def tick(self) -> Decision:
         now = self.clock.now()

@@ -2,8 +2,9 @@
 
 import fcntl
 import os
+import threading
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import unquote, urlparse
 
 from headway.errors import SettingError
@@ -13,7 +14,8 @@ class Lease:
     """The right to use a checkpoint. Held by an open file, so a kill -9 gives it back."""
 
     def __init__(self, checkpoint: str, query: str) -> None:
-        self._file = None
+        self._lock = threading.Lock()
+        self._file: IO[str] | None = None
         folder = local_path(checkpoint)
         if folder is None:  # a remote checkpoint: Spark's own check within one session is all there is
             return
@@ -33,9 +35,11 @@ class Lease:
         self._file = file
 
     def release(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        # By stop() and by the query's end, at about the same time: whoever comes second finds nothing to do.
+        with self._lock:
+            file, self._file = self._file, None
+        if file is not None:
+            file.close()
 
 
 def local_path(checkpoint: str) -> Path | None:
