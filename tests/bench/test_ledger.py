@@ -10,7 +10,7 @@ from headway.bench.ledger import Ledger, commit, key, newest, origin
 from headway.bench.suite import measures
 from headway.errors import HeadwayError
 
-RUN = Run("klink", Setting(queries=2), 7, [100.0, 200.0, 600.0], 0, 9, 1_200, 0, 0, 2_000.0, 80.0, 3.5, 2)
+RUN = Run("klink", Setting(queries=2), 7, [100.0, 200.0, 600.0], [0, 900, 1_800], 0, 9, 1_200, 0, 0, 2_000.0, 80.0, 3.5, 2)
 
 
 def test_a_run_comes_back_as_it_was_written(tmp_path: Path) -> None:

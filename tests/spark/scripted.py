@@ -14,7 +14,7 @@ from headway.model.message import Gone
 from headway.model.time import EventMs, WallMs
 from headway.model.view import Snapshot
 
-PATIENCE_S = 30
+PATIENCE_S = 100
 SCHEMA = "ts timestamp, k int, v double"
 
 

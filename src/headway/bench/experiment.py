@@ -46,6 +46,7 @@ class Run:
     setting: Setting
     seed: int
     latencies_ms: list[float]  # of every window that fell due: emission - window end - patience
+    due_ms: list[int]  # when each of them fell due, from the start of the stretch
     unfinished: int  # of these, windows not out by the end: they count with the time they have waited
     batches: int
     rows: int
@@ -224,12 +225,14 @@ class _Play:
         from headway.spark.progress import batch_seen
 
         latencies: list[float] = []
+        dues: list[int] = []
         unfinished = batches = rows = dropped = 0
         took = 0.0
         for stream, reports in zip(self.streams, progress, strict=True):
             seen = [b for b in map(batch_seen, reports) if b is not None]
-            out, open_ = window_latencies(stream, [(b.watermark or 0, b.ended) for b in seen], stretch, self.setting)
-            latencies += out
+            waits, due, open_ = window_latencies(stream, [(b.watermark or 0, b.ended) for b in seen], stretch, self.setting)
+            latencies += waits
+            dues += due
             unfinished += open_
             inside = [b for b in seen if stretch.since_ms <= b.ended < stretch.until_ms]
             batches += len(inside)
@@ -237,7 +240,7 @@ class _Play:
             rows += rows_read(reports, stretch, stream.rate)
             dropped += sum(b.dropped for b in seen)
         return Run(
-            stretch.policy, self.setting, self.seed, latencies, unfinished, batches, rows, max(late, dropped), wrong,
+            stretch.policy, self.setting, self.seed, latencies, dues, unfinished, batches, rows, max(late, dropped), wrong,
             stretch.cpu_ms, took / max(1, batches), stretch.decide_ms, stretch.slots,
         )  # fmt: skip
 
@@ -262,12 +265,16 @@ def _offset(raw: Any) -> dict[str, int]:
     return json.loads(raw) if isinstance(raw, str) else raw or {}
 
 
-def window_latencies(stream: Ysb, emitted: list[tuple[int, int]], stretch: Any, setting: Setting) -> tuple[list[float], int]:
-    """How long after its due time each window came out, for those due within the stretch; and how many had not by its end.
+def window_latencies(
+    stream: Ysb, emitted: list[tuple[int, int]], stretch: Any, setting: Setting
+) -> tuple[list[float], list[int], int]:
+    """How long after its due time each window came out, when that was, and how many were not out by the end.
+
+    Windows that fell due within the stretch count; due times are given from its start.
 
     `emitted` are (watermark, end of batch) pairs in order: a window is out with the first watermark that reaches its end.
     """
-    latencies, unfinished = [], 0
+    latencies, dues, unfinished = [], [], 0
     first = (stretch.since_ms - setting.patience_ms - stream.offset_ms) // setting.window_ms + 1
     end_ms = first * setting.window_ms + stream.offset_ms
     position = 0
@@ -279,5 +286,6 @@ def window_latencies(stream: Ysb, emitted: list[tuple[int, int]], stretch: Any, 
             unfinished += 1
             out = stretch.until_ms
         latencies.append(float(out - due))
+        dues.append(due - stretch.since_ms)
         end_ms += setting.window_ms
-    return latencies, unfinished
+    return latencies, dues, unfinished

@@ -1,10 +1,8 @@
 """`headway demo`: the same queries under stock Spark and under Klink, in turns, in one JVM."""
 
-import random
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from time import time
 from typing import Annotated, Any
 
 import typer
@@ -49,52 +47,17 @@ def _measure(bench: Bench, segments: Sequence[Segment]) -> list[dict[str, Any]]:
             bar.end()
             for segment in segments:
                 bar.begin(f"round {segment.seed} of {segments[-1].seed}, {segment.policies[0]}")
-                ear = _Ear(bar)
-                for run in bench.run(segment.policies, segment.setting, segment.seed, ear.say):
-                    runs.append(_record(run, ear))
+                runs += map(_record, bench.run(segment.policies, segment.setting, segment.seed, bar.say))
                 bar.end()
     finally:
         bench.close()
     return runs
 
 
-def _record(run: Run, ear: "_Ear") -> dict[str, Any]:
+def _record(run: Run) -> dict[str, Any]:
     """A run as the report wants it: a ledger record that also tells of every window."""
     record = {**origin(), "policy": run.policy, "setting": asdict(run.setting), "seed": run.seed, **measures(run)}
-    due = due_times(run.setting, run.seed, ear.since_ms, ear.until_ms)
-    # Our ears are a millisecond or two off; when a window fell due just then, we do not know which is which.
-    return record | {"latencies_ms": run.latencies_ms} | ({"due_ms": due} if len(due) == len(run.latencies_ms) else {})
-
-
-@dataclass
-class _Ear:
-    """Passes on what `Bench` says, and remembers from when to when it measured."""
-
-    bar: screen.Bar
-    times_ms: list[int] = field(default_factory=list)
-
-    def say(self, what: str, left_s: float) -> None:
-        self.bar.say(what.rpartition(": ")[2], left_s)
-        if what.endswith("measuring"):
-            self.times_ms.append(int(time() * 1000 + (left_s * 1000 if self.times_ms else 0)))
-
-    @property
-    def since_ms(self) -> int:
-        return self.times_ms[0]
-
-    @property
-    def until_ms(self) -> int:
-        return self.times_ms[-1]
-
-
-def due_times(setting: Setting, seed: int, since_ms: int, until_ms: int) -> list[int]:
-    """When each window of each query fell due, in ms from the start of the stretch, in the order of `Run.latencies_ms`."""
-    chance = random.Random(seed)
-    out: list[int] = []
-    for offset in [chance.randrange(setting.window_ms) for _ in range(setting.queries)]:
-        first = since_ms + (offset + setting.patience_ms - since_ms) % setting.window_ms
-        out += [due - since_ms for due in range(first, until_ms, setting.window_ms)]
-    return out
+    return record | {"latencies_ms": run.latencies_ms, "due_ms": run.due_ms}
 
 
 def _show(runs: list[dict[str, Any]], setting: Setting, out: Path) -> None:

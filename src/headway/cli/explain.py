@@ -69,7 +69,7 @@ def _company(entry: Entry, query: str) -> Iterator[str]:
     if mine is not None and mine.waiting_since is not None:
         yield f"  waited    {entry.at - mine.waiting_since} ms at the gate"
     others = [q for q in seen.waiting if q.name != query]
-    running = [q.name for q in seen.queries if q.waiting_since is None]
+    running = [q.name for q in seen.queries if q.running]
     yield (
         f"  beside    {len(others)} more at the gate, {len(running)} in a batch"
         f"{' (' + ', '.join(running[:MOST_OTHERS]) + ')' if running else ''}, {seen.slots} at once allowed"

@@ -37,8 +37,11 @@ def run(
     with _user_code(file, "pipeline"):
         queries = pipeline.load(file)
     with screen.spark_session(file.stem, cores=given.cores(cores), memory=wanted) as spark:
+        from headway.spark.register import carry
         from headway.spark.runtime import Runtime
 
+        for module in {query.build.__module__ for query in queries}:
+            carry(module)
         with Runtime(spark, policy, slots=places, journal=journal) as rt:
             handles = {query.name: _start(rt, spark, file, query) for query in queries}
             _watch(Watch(rt, handles), seconds)

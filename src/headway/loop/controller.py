@@ -165,7 +165,7 @@ class Controller:
         self._read_gauge(self.clock.now())
         while True:
             if self._draining:
-                if all(q.waiting_since is not None for q in self.queries.values()):
+                if not self._running:
                     self._idle.set()
                 return WallMs(self.clock.now() + GAUGE_EVERY_MS)
             if self._full:  # asking the policy would only cost: whatever it wished, a guard would refuse
@@ -175,9 +175,12 @@ class Controller:
                 return min(decided.until, WallMs(self.clock.now() + GAUGE_EVERY_MS))
 
     @property
+    def _running(self) -> int:
+        return sum(q.view().running for q in self.queries.values())
+
+    @property
     def _full(self) -> bool:
-        running = sum(q.waiting_since is None for q in self.queries.values())
-        return running >= (self._fixed_slots or self.slots.best)
+        return self._running >= (self._fixed_slots or self.slots.best)
 
     def tick(self) -> Decision:
         now = self.clock.now()
@@ -201,8 +204,7 @@ class Controller:
         if isinstance(decided, Hold):
             return "held"
         tracker = self.queries[decided.query]
-        running = {name for name, q in self.queries.items() if q.waiting_since is None}
-        self._alone = {decided.query} if not running else set()
+        self._alone = set() if self._running else {decided.query}
         offset = tracker.granted(now, decided.announce)
         if self.actuator.release(decided.query, offset):
             return "granted"

@@ -92,6 +92,10 @@ class QueryView:
             return WallMs(self.deadline + self.patience_ms)
         return None if self.granted_at is None else WallMs(self.granted_at + self.pace_ms)
 
+    @property
+    def running(self) -> bool:
+        return self.waiting_since is None and self.granted_at is not None
+
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that the slowest input allows now."""
         limits = [i.ripe(now) for i in self.inputs if not i.idle] or [i.ripe(now) for i in self.inputs]
@@ -134,4 +138,5 @@ class Snapshot:
 
     @property
     def busy(self) -> int:
-        return sum(q.waiting_since is None for q in self.queries)
+        """Batches that run now. A query that is still starting, and has not come to the gate yet, runs none."""
+        return sum(q.running for q in self.queries)

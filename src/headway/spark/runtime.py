@@ -54,6 +54,9 @@ class Runtime:
         self.order: OrderPolicy = Klink() if order is None else order
         if not hasattr(self.order, "decide"):
             raise SettingError("order", order, "an order policy such as headway.order.Klink()")
+        mode = spark.sparkContext.getConf().get("spark.scheduler.mode", "FIFO")
+        if getattr(self.order, "pools", False) and mode != "FAIR":
+            raise SettingError("spark.scheduler.mode", mode, "'FAIR', which FairPools needs, when the session is made")
         self._inputs: dict[str, InputSpec] = {}
         self._queries: dict[str, Any] = {}
         self._leases: dict[str, Lease] = {}
