@@ -8,7 +8,6 @@ from headway.estimate.slots import Slots
 def test_until_anything_is_known_one_batch_more_than_cores_may_run() -> None:
     assert Slots(cores=2).best == 3
     assert Slots(cores=2).add_alone(300).best == 3
-    assert Slots(cores=64, most=16).best == 16
 
 
 @pytest.mark.parametrize(("cores", "alone", "cpu", "best"), [(2, 300, 300, 2), (2, 300, 200, 3), (4, 300, 150, 8)])
@@ -38,5 +37,13 @@ def test_a_stretch_without_batches_or_work_says_nothing() -> None:
 
 
 @given(st.integers(1, 128), st.integers(1, 10**5), st.integers(1, 10**6))
-def test_there_is_always_a_slot_and_never_more_than_the_most(cores: int, alone: int, cpu: int) -> None:
-    assert 1 <= Slots(cores).add_alone(alone).add_cpu(cpu, 1).best <= 16
+def test_there_is_always_a_slot_and_never_more_than_two_per_core(cores: int, alone: int, cpu: int) -> None:
+    assert 1 <= Slots(cores).add_alone(alone).add_cpu(cpu, 1).best <= 2 * cores
+
+
+def test_a_shorter_time_alone_is_believed_at_once_and_a_longer_one_slowly() -> None:
+    slots = Slots(cores=2).add_alone(100).add_cpu(100, 1)
+    assert slots.add_alone(1_000).best == 3
+    for _ in range(5):
+        slots = slots.add_alone(40)
+    assert slots.best == 1

@@ -12,10 +12,13 @@ class Slots:
     `alone_ms`. So `cores x alone / cpu` batches fill the cores; fewer leave cores idle while windows wait, more only
     share the same cores and make every batch, the urgent one too, slower. Both figures fade: the JIT makes batches
     ever cheaper for minutes.
+
+    Never more than two per core. A batch that ran alone while forty queries were starting took long because of them;
+    then, with all slots busy, no batch ran alone any more to correct that, and nine slots made every window late.
+    For the same reason a shorter time alone is believed at once, a longer one slowly.
     """
 
     cores: int
-    most: int = 16
     cpu_ms: float | None = None
     alone_ms: float | None = None
     keep: float = 0.8
@@ -26,15 +29,17 @@ class Slots:
             return self
         one = cpu_ms / batches
         mixed = one if self.cpu_ms is None else self.keep * self.cpu_ms + (1 - self.keep) * one
-        return Slots(self.cores, self.most, mixed, self.alone_ms, self.keep)
+        return Slots(self.cores, mixed, self.alone_ms, self.keep)
 
     def add_alone(self, took_ms: float) -> "Slots":
         """After a batch that ran with no other beside it took so long."""
-        mixed = took_ms if self.alone_ms is None else self.keep * self.alone_ms + (1 - self.keep) * took_ms
-        return Slots(self.cores, self.most, self.cpu_ms, mixed, self.keep)
+        if self.alone_ms is None:
+            return Slots(self.cores, self.cpu_ms, took_ms, self.keep)
+        keep = 0.95 if took_ms > self.alone_ms else 0.5
+        return Slots(self.cores, self.cpu_ms, keep * self.alone_ms + (1 - keep) * took_ms, self.keep)
 
     @property
     def best(self) -> int:
         if self.cpu_ms is None or self.alone_ms is None:
-            return min(self.most, self.cores + 1)  # until we know: one batch may wait for its logs while the others compute
-        return max(1, min(self.most, ceil(self.cores * self.alone_ms / self.cpu_ms - 0.25)))
+            return self.cores + 1  # until we know: one batch may wait for its logs while the others compute
+        return max(1, min(2 * self.cores, ceil(self.cores * self.alone_ms / self.cpu_ms - 0.25)))
