@@ -30,7 +30,7 @@ def test_a_pipeline_file_may_have_functions_that_run_in_spark_workers(tmp_path: 
     file.write_text(PIPELINE)
     journal = tmp_path / "journal.db"
     words = [sys.executable, "-m", "headway", "run", str(file), "--seconds", "8", "--journal", str(journal)]
-    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=200, check=False)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     told = subprocess.run(
         [sys.executable, "-m", "headway", "explain", "doubles", "--journal", str(journal)],
