@@ -34,10 +34,21 @@ def query(name: str | None = None, **settings: Any) -> Callable[[Builder], Build
     return mark
 
 
-def load(path: Path) -> list[Query]:
-    """The queries that a pipeline file declares."""
+def check(path: Path) -> None:
+    """Refuse what is no Python file, without running it."""
     if not path.is_file():
         raise HeadwayError(f"pipeline = {str(path)!r}: expected a Python file")
+    try:
+        compile(path.read_bytes(), str(path), "exec")
+    except SyntaxError as error:
+        raise HeadwayError(f"pipeline = {str(path)!r}: line {error.lineno} is not Python: {error.msg}") from None
+    except ValueError:  # null bytes: some other kind of file
+        raise HeadwayError(f"pipeline = {str(path)!r}: expected a Python file") from None
+
+
+def load(path: Path) -> list[Query]:
+    """The queries that a pipeline file declares. It may make UDFs as it is read, so Spark should be running."""
+    check(path)
     _FOUND.clear()
     # A name of our own: a file called json.py must not stand in for the standard module.
     name = f"headway_pipeline_{path.stem}"
@@ -46,10 +57,7 @@ def load(path: Path) -> list[Query]:
         raise HeadwayError(f"pipeline = {str(path)!r}: expected a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except SyntaxError as error:
-        raise HeadwayError(f"pipeline = {str(path)!r}: line {error.lineno} is not Python: {error.msg}") from None
+    spec.loader.exec_module(module)
     names = [q.name for q in _FOUND]
     if not names:
         raise HeadwayError(f"pipeline = {str(path)!r}: expected at least one function marked with @headway.query")

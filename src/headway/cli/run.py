@@ -34,12 +34,13 @@ def run(
         given.new_file("journal", journal)
     if seconds is not None:
         given.at_least("seconds", seconds, 0)
-    with _user_code(file, "pipeline"):
-        queries = pipeline.load(file)
+    pipeline.check(file)
     with screen.spark_session(file.stem, cores=given.cores(cores), memory=wanted) as spark:
         from headway.spark.register import carry
         from headway.spark.runtime import Runtime
 
+        with _user_code(file, "pipeline"):
+            queries = pipeline.load(file)
         for module in {query.build.__module__ for query in queries}:
             carry(module)
         with Runtime(spark, policy, slots=places, journal=journal) as rt:
