@@ -197,9 +197,9 @@ def summary(policy: str, records: Sequence[Record]) -> Summary:
 
 
 def by_setting(records: Iterable[Record]) -> dict[str, dict[str, list[Record]]]:
-    """Records grouped by load, then by policy."""
+    """Records grouped by load, the smallest number of queries first, then by policy."""
     out: dict[str, dict[str, list[Record]]] = {}
-    for record in records:
+    for record in sorted(records, key=lambda r: (r["setting"]["queries"], r["setting"]["rate"])):
         out.setdefault(label(record["setting"]), {}).setdefault(record["policy"], []).append(record)
     return out
 
