@@ -161,6 +161,7 @@ def test_a_watermark_that_does_not_take_is_noticed(stage: Stage) -> None:
     stage.step(3)
     stage.step(6)
     wait_until(lambda: any("did not take" in n for n in stage.notes()), "a note in the journal")
+    assert "announced watermark 3000 did not take" in " ".join(stage.notes())
 
 
 def test_without_a_controller_a_query_goes_on_and_loses_nothing(stage: Stage) -> None:
@@ -173,6 +174,7 @@ def test_without_a_controller_a_query_goes_on_and_loses_nothing(stage: Stage) ->
     # The rows are old: the wall clock must not declare them late.
     stage.put("a", [{"ts": 2.5, "k": 1}])
     wait_until(lambda: "Row(e=3000, k=1, n=3)" in stage.out(), "another", stage.query)
+    assert stage.query.isActive
 
 
 def test_a_query_started_behind_our_back_runs_ungated(stage: Stage, tmp_path: Path) -> None:
@@ -217,3 +219,10 @@ def test_a_session_made_from_another_can_have_a_runtime_too(spark: Any, tmp_path
         marked = rt.watermark(child.readStream.format("rate").load(), "timestamp", "1 s")
         query = rt.start(marked.writeStream.format("noop"), name="child", checkpoint=str(tmp_path / "cp"))
         assert query.isActive
+
+
+def test_a_name_that_the_writer_has_already_is_kept(spark: Any, tmp_path: Path) -> None:
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        marked = rt.watermark(spark.readStream.format("rate").load(), "timestamp", "1 s")
+        writer = marked.writeStream.format("noop").queryName("own").option("checkpointLocation", str(tmp_path / "cp"))
+        assert rt.start(writer).name == "own"

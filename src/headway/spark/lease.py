@@ -50,12 +50,12 @@ def local_path(checkpoint: str) -> Path | None:
     return Path(unquote(url.path)) if url.scheme == "file" else None
 
 
-def checkpoint_of(writer: Any) -> str | None:
-    """The checkpoint location that was set on a DataStreamWriter, if any."""
+def option_of(writer: Any, name: str) -> str | None:
+    """An option that was set on a DataStreamWriter, if any. Spark has no public way to ask for it."""
     try:
         field = writer._jwrite.getClass().getDeclaredField("extraOptions")
         field.setAccessible(True)
-        found = field.get(writer._jwrite).get("checkpointLocation")
+        found = field.get(writer._jwrite).get(name)
         return str(found.get()) if found.isDefined() else None
-    except Exception:  # another Spark keeps it elsewhere: then only Spark's own check is left
+    except Exception:  # another Spark keeps it elsewhere: then it counts as not set, and only Spark's own checks are left
         return None

@@ -26,7 +26,7 @@ from headway.policy.patience import Fixed, PatiencePolicy
 from headway.spark.control import FORMAT, ControlSource
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
-from headway.spark.lease import Lease, checkpoint_of
+from headway.spark.lease import Lease, option_of
 from headway.spark.plan import PlanSeen, inspect, time_column
 from headway.spark.progress import batch_seen
 from headway.spark.register import register
@@ -124,7 +124,7 @@ class Runtime:
         Windows are found in the query's plan; state them with `windows` if they are not (see `headway.window`), or a pace
         with `every` for a query that has none.
         """
-        name = name or _query_name(writer)
+        name = name or option_of(writer, "queryName")
         if not name:
             raise SettingError("name", name, "a name for the query: rt.start(writer, name=...)")
         if name in self._queries and self._queries[name].isActive:
@@ -208,7 +208,7 @@ class Runtime:
         return query
 
     def _start_gated(self, writer: Any, spec: QuerySpec) -> Any:
-        place = checkpoint_of(writer)
+        place = option_of(writer, "checkpointLocation")
         lease = Lease(place, spec.name) if place else None
         called = self._gate.admit(spec.name)
         self.controller.post(Started(spec))
@@ -265,16 +265,6 @@ def _release_at_end(query: Any, lease: Lease) -> None:
     with contextlib.suppress(Exception):  # the query's own error is the user's to see, through query.exception()
         query.awaitTermination()
     lease.release()
-
-
-def _query_name(writer: Any) -> str | None:
-    try:
-        field = writer._jwrite.getClass().getDeclaredField("extraOptions")
-        field.setAccessible(True)
-        found = field.get(writer._jwrite).get("queryName")
-        return str(found.get()) if found.isDefined() else None
-    except Exception:
-        return None
 
 
 def _default_journal(spark: Any) -> Path:
