@@ -159,6 +159,30 @@ def test_a_journal_goes_on_where_it_was_left(tmp_path: Path) -> None:
     assert [e.at for e in JournalReader(tmp_path / "j.db").entries()] == [1, 2]
 
 
+def test_two_runtimes_may_write_to_one_file(tmp_path: Path) -> None:
+    one, other = Journal(tmp_path / "j.db"), Journal(tmp_path / "j.db")
+    for at in (1, 2, 3):
+        one.append(entry(at))
+        other.append(entry(10 + at))
+    one.close()
+    other.close()
+    assert sorted(e.at for e in JournalReader(tmp_path / "j.db").entries()) == [1, 2, 3, 11, 12, 13]
+
+
+def test_a_journal_that_cannot_be_written_says_so_once_and_holds_nobody_up(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    journal = Journal(tmp_path / "j.db")
+    with sqlite3.connect(tmp_path / "j.db") as other:
+        other.execute("drop table notes")
+    journal.note(NOW, "a", "lost")
+    journal._thread.join(timeout=30)
+    journal.note(NOW, "a", "lost too")
+    assert journal._queue.empty()
+    journal.close()
+    assert capfd.readouterr().err.count("decisions go on unrecorded") == 1
+
+
 def test_a_snapshot_without_queries_comes_back_too(tmp_path: Path) -> None:
     journal, empty = Journal(tmp_path / "j.db"), Entry(NOW, snapshot(), Hold(NOW, "no"), Hold(NOW, "no"), "held")
     journal.append(empty)

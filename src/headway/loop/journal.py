@@ -7,6 +7,7 @@ once, and a snapshot is a list of their numbers. A thread of its own writes; the
 import json
 import queue
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -45,19 +46,18 @@ class Journal:
         self._known: dict[str, tuple[QueryView, int]] = {}
         self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
         self._db.executescript("pragma journal_mode=wal; pragma synchronous=normal;" + _SCHEMA)
-        self._next_view: int = self._db.execute("select coalesce(max(id), 0) + 1 from views").fetchone()[0]
         self._pause = threading.Event()
-        self._thread = threading.Thread(target=self._write, name="headway-journal", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="headway-journal", daemon=True)
         self._thread.start()
 
     def append(self, entry: Entry) -> None:
-        self._queue.put(("entry", entry))
+        self._put("entry", entry)
 
     def batch(self, seen: BatchSeen, view: QueryView) -> None:
-        self._queue.put(("batch", (seen, sum(i.late_rows for i in view.inputs))))
+        self._put("batch", (seen, sum(i.late_rows for i in view.inputs)))
 
     def note(self, at: WallMs, query: str, text: str) -> None:
-        self._queue.put(("note", (at, query, text)))
+        self._put("note", (at, query, text))
 
     def close(self) -> None:
         self._queue.put(None)
@@ -65,13 +65,23 @@ class Journal:
         self._thread.join(timeout=10)
         self._db.close()
 
+    def _put(self, kind: str, item: Any) -> None:
+        if self._thread.is_alive():  # nobody would take it out again
+            self._queue.put((kind, item))
+
+    def _run(self) -> None:
+        try:
+            self._write()
+        except sqlite3.Error as error:  # a full disk, say: queries must go on all the same
+            sys.stderr.write(f"headway: the journal {self.path} cannot be written ({error}): decisions go on unrecorded\n")
+
     def _write(self) -> None:
         written = 0
         while True:
             items = [self._queue.get()]
             while items[-1] is not None and not self._queue.empty() and len(items) < 1000:
                 items.append(self._queue.get())
-            self._db.execute("begin")
+            self._db.execute("begin immediate")  # another runtime may write to the same file
             for item in items:
                 if item is not None:
                     getattr(self, f"_write_{item[0]}")(item[1])
@@ -109,9 +119,8 @@ class Journal:
         known = self._known.get(view.name)
         if known is not None and known[0] is view:
             return known[1]
-        number, self._next_view = self._next_view, self._next_view + 1
+        number = self._db.execute("insert into views values (null,?,?)", (view.name, codec.dumps(view))).lastrowid or 0
         self._known[view.name] = (view, number)
-        self._db.execute("insert into views values (?,?,?)", (number, view.name, codec.dumps(view)))
         return number
 
     def _forget(self) -> None:
