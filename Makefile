@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check lint types bench claims clean
+.PHONY: help install demo test check lint types jar bench claims clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,11 +27,14 @@ test: $(STAMP) ## all tests, on real local Spark too
 check: $(STAMP) lint types test ## ruff, mypy --strict and all tests
 
 lint: $(STAMP) ## ruff
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check src tests examples tools
+	$(BIN)/ruff format --check src tests examples tools
 
 types: $(STAMP) ## mypy --strict
 	$(BIN)/mypy
+
+jar: $(STAMP) ## compile the Java part anew, after a change to it (needs a JDK)
+	$(BIN)/python tools/jar.py
 
 bench: $(STAMP) ## the measurements behind the claims (about an hour)
 	$(BIN)/headway bench klink

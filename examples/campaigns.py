@@ -15,9 +15,9 @@ from headway.workloads.ysb import Ysb
 
 
 def views_per_campaign(rt: hw.Runtime, spark: Any, seed: int, window_ms: int) -> Any:
-    clock.register(spark)  # the generator inside the engine; a real job reads Kafka here
     advertiser = Ysb(seed, rate=200, epoch_ms=int(time.time() * 1000), delay=Uniform(0, 500), window_ms=window_ms)
-    events = rt.watermark(advertiser.events(spark), "event_time", hw.patience.Fixed("500 ms"), arrival="arrival")
+    views = advertiser.expand(clock.intervals(spark, advertiser.epoch_ms))  # a real job reads Kafka here
+    events = rt.watermark(views, "event_time", hw.patience.Fixed("500 ms"), arrival="arrival")
     return advertiser.counts(events).writeStream.outputMode("append").format("memory")  # and writes a table here
 
 

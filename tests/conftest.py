@@ -14,9 +14,8 @@ settings.load_profile("headway")
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     import headway as hw
-    from headway.spark import clock
+    from headway.bench.experiment import POOLS
 
-    session = hw.session("headway-tests", memory="2g")
-    clock.register(session)
+    session = hw.session("headway-tests", memory="2g", **POOLS)
     yield session
     session.stop()

@@ -45,9 +45,6 @@ class VirtualInput:
             rows,
             newest=EventMs(end - min(self.delays_ms)),
             oldest=EventMs(start - max(self.delays_ms)),
-            delay_sum_ms=sum(self.delays_ms) * share,
-            delay_square_sum=sum(d * d for d in self.delays_ms) * share,
-            delay_min_ms=min(self.delays_ms),
             delays=tuple((float(d), share) for d in self.delays_ms),
             old=tuple((start - d, share) for d in self.delays_ms if d > self.patience_ms),
         )

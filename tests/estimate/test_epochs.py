@@ -13,6 +13,7 @@ from headway.estimate.delays import (
     Floats,
     draw_sd,
     mean_of_epochs_sd,
+    moments,
     normal_half_width,
     spans,
     weighted_quantile,
@@ -213,3 +214,21 @@ def test_no_history_makes_an_impossible_view(epochs: list[tuple[int, int]]) -> N
 @pytest.mark.parametrize(("confidence", "sigmas"), [(0.95, 1.95996), (0.9, 1.64485), (0.6826895, 1.0)])
 def test_a_normal_curve_has_its_well_known_widths(confidence: float, sigmas: float) -> None:
     assert normal_half_width(confidence) == pytest.approx(sigmas, abs=1e-4)
+
+
+@given(st.lists(st.floats(0, 10_000), min_size=1, max_size=40))
+def test_the_moments_of_a_histogram_are_those_of_its_rows(delays: list[float]) -> None:
+    mean, square = moments(tuple((delay, 1.0) for delay in delays))
+    assert mean == pytest.approx(np.mean(delays)) and square == pytest.approx(np.mean(np.square(delays)))
+
+
+def test_merging_bins_keeps_the_mean_and_loses_only_the_variance_within_them() -> None:
+    rows = np.arange(3_200.0)
+    bins = tuple((float(part.mean()), float(len(part))) for part in np.split(rows, 32))
+    mean, square = moments(bins)
+    assert mean == rows.mean()
+    assert 0.998 < (square - mean**2) / rows.var() < 1
+
+
+def test_an_empty_histogram_has_no_moments() -> None:
+    assert moments(()) == (0.0, 0.0)

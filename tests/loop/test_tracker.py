@@ -18,10 +18,7 @@ def tracker(patience_ms: int = 200, **more: Any) -> QueryTracker:
 
 
 def rows(count: int, newest: int, delay: float = 50.0, **more: Any) -> InputSeen:
-    return InputSeen(
-        "rows", count, EventMs(newest), EventMs(newest - 1_000), delay * count, delay**2 * count, delay,
-        ((delay, float(count)),), **more,
-    )  # fmt: skip
+    return InputSeen("rows", count, EventMs(newest), EventMs(newest - 1_000), ((delay, float(count)),), **more)
 
 
 def batch(number: int, began: int, took: int, seen: InputSeen, watermark: int | None = None, **more: Any) -> BatchSeen:

@@ -12,12 +12,15 @@ from scripted import Stage, wait_until
 
 import headway as hw
 from headway.loop.tracker import QueryTracker
+from headway.spark import jvm
 
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def stage(spark: Any, tmp_path: Path) -> Iterator[Stage]:
+@pytest.fixture(params=["jar", "python"])
+def stage(spark: Any, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """A query whose control source is the Java class, and one whose control source is the Python process."""
+    monkeypatch.setattr(jvm, "present", lambda spark: request.param == "jar")
     made = Stage(spark, tmp_path)
     yield made
     made.close()
@@ -116,9 +119,11 @@ def test_dropping_duplicates_within_the_watermark_remembers_rows_for_the_patienc
     assert len(stage.out()) == 2
 
 
+@pytest.mark.parametrize("then", ["jar", "python"])
 def test_a_query_stopped_at_the_gate_ends_at_once_and_goes_on_from_its_checkpoint(
-    stage: Stage, spark: Any, tmp_path: Path
+    stage: Stage, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str
 ) -> None:
+    """By either control source, whichever it began with: both write the same offsets."""
     sink = tmp_path / "out"
 
     def begin(on: Stage) -> None:
@@ -132,6 +137,7 @@ def test_a_query_stopped_at_the_gate_ends_at_once_and_goes_on_from_its_checkpoin
     stage.query.stop()
     assert not stage.query.isActive
 
+    monkeypatch.setattr(jvm, "present", lambda spark: then == "jar")
     again = Stage(spark, tmp_path)
     stage.put("a", [{"ts": 2, "k": 1}, {"ts": 4, "k": 1}])
     begin(again)
@@ -142,6 +148,21 @@ def test_a_query_stopped_at_the_gate_ends_at_once_and_goes_on_from_its_checkpoin
     again.close()
     rows = [json.loads(line) for file in sink.glob("*.json") for line in file.read_text().splitlines()]
     assert sorted((r["e"], r["k"], r["n"]) for r in rows) == [(3000, 1, 2), (6000, 1, 1)]
+
+
+@pytest.mark.parametrize("partitions", ["1", "2"])
+def test_with_one_partition_a_batch_is_one_task_that_shuffles_nothing(spark: Any, tmp_path: Path, partitions: str) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", partitions)
+    stage = Stage(session, tmp_path)
+    stage.put("a", [{"ts": second, "k": second % 2} for second in range(4)])
+    stage.start(counts(stage.watermarked("a")))
+    stage.step(3)
+    stage.step(None)
+    plan = stage.query._jsq.explainInternal(False)
+    stage.close()
+    assert ("Exchange" not in plan) == (partitions == "1")
+    assert stage.out() == ["Row(e=3000, k=0, n=2)", "Row(e=3000, k=1, n=1)"]
 
 
 def test_update_mode_is_served_too(stage: Stage) -> None:
@@ -211,10 +232,7 @@ def test_old_rows_are_replayed_by_their_own_time_not_by_the_wall_clock(spark: An
 
 
 def test_a_session_made_from_another_can_have_a_runtime_too(spark: Any, tmp_path: Path) -> None:
-    from headway.spark import clock
-
     child = spark.newSession()
-    clock.register(child)
     with hw.Runtime(child, journal=tmp_path / "child.db") as rt:
         marked = rt.watermark(child.readStream.format("rate").load(), "timestamp", "1 s")
         query = rt.start(marked.writeStream.format("noop"), name="child", checkpoint=str(tmp_path / "cp"))

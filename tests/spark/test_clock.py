@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headway.spark import clock
+from headway.spark import clock, jvm
 from headway.spark.clock import ClockReader
 
 T = 1_700_000_000_000
@@ -80,15 +80,17 @@ def test_workers_need_not_be_able_to_import_headway() -> None:
 
 
 @pytest.mark.spark
-def test_a_finite_clock_is_read_to_its_end_and_a_restart_finds_nothing_more(spark: Any, tmp_path: Path) -> None:
-    clock.register(spark)
-    clock.register(spark)  # the second time changes nothing
+@pytest.mark.parametrize("jar", [True, False])
+def test_a_finite_clock_is_read_to_its_end_and_a_restart_finds_nothing_more(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jar: bool
+) -> None:
+    monkeypatch.setattr(jvm, "present", lambda spark: jar)
     seen: list[tuple[int, int]] = []
 
     for _ in range(2):
-        stream = spark.readStream.format("headway-clock").option("epoch", str(T)).option("end", str(T + 500)).load()
         query = (
-            stream.writeStream.foreachBatch(lambda df, _: seen.extend((row.since, row.until) for row in df.collect()))
+            clock.intervals(spark, T, T + 500)
+            .writeStream.foreachBatch(lambda df, _: seen.extend((row.since, row.until) for row in df.collect()))
             .option("checkpointLocation", str(tmp_path))
             .trigger(availableNow=True)
             .start()

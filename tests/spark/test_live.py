@@ -10,6 +10,7 @@ from scripted import wait_until
 
 import headway as hw
 from headway.policy.load import KINDS, order_policy
+from headway.spark import clock
 from headway.workloads.delays import Uniform
 from headway.workloads.ysb import Ysb
 
@@ -20,6 +21,10 @@ WINDOW_MS = 2_000
 
 def stream(seed: int, rate: int = 100, offset_ms: int = 0) -> Ysb:
     return Ysb(seed, rate, int(time.time() * 1000), Uniform(0, 300), WINDOW_MS, offset_ms)
+
+
+def events(spark: Any, one: Ysb) -> Any:
+    return one.expand(clock.intervals(spark, one.epoch_ms))
 
 
 def views(frame: Any) -> Any:
@@ -43,7 +48,7 @@ def late_rows(rt: hw.Runtime) -> int:
 def test_six_sources_lose_no_row_though_spark_may_ask_them_before_the_gate(spark: Any, tmp_path: Path) -> None:
     with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
         streams = [stream(seed) for seed in range(5)]
-        frames = [rt.watermark(s.events(spark), "event_time", "300 ms", arrival="arrival") for s in streams]
+        frames = [rt.watermark(events(spark, s), "event_time", "300 ms", arrival="arrival") for s in streams]
         union = frames[0].union(frames[1]).union(frames[2]).union(frames[3]).union(frames[4])
         query = rt.start(views(union).writeStream.format("memory"), name="six", checkpoint=str(tmp_path / "cp"))
         assert not rt.controller.queries["six"].spec.ahead
@@ -59,7 +64,7 @@ def test_two_inputs_of_different_delay_are_joined_under_one_grant(spark: Any, tm
     with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
         quick, slow = stream(1, 20), stream(2, 20)
         left, right = (
-            rt.watermark(s.events(spark), "event_time", patience, arrival="arrival", name=name).selectExpr(
+            rt.watermark(events(spark, s), "event_time", patience, arrival="arrival", name=name).selectExpr(
                 f"event_time as {name}_at", f"ad_id as {name}_ad"
             )
             for s, patience, name in ((quick, "300 ms", "quick"), (slow, "900 ms", "slow"))
@@ -81,7 +86,7 @@ def test_every_policy_counts_exactly(spark: Any, tmp_path: Path, kind: str) -> N
         queries = []
         for i, one in enumerate(streams):
             arrival = {"arrival": "arrival"} if rt.order.gated else {}
-            frame = one.counts(rt.watermark(one.events(spark), "event_time", "300 ms", **arrival))
+            frame = one.counts(rt.watermark(events(spark, one), "event_time", "300 ms", **arrival))
             name = f"exact_{kind.replace('-', '_')}_{i}"
             queries.append(rt.start(frame.writeStream.format("memory"), name=name, checkpoint=str(tmp_path / name)))
 

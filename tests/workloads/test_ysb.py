@@ -182,9 +182,8 @@ def test_counts_of_a_whole_stream_are_the_true_counts(spark: Any, join: Any) -> 
 def test_a_streaming_query_emits_true_counts_of_the_windows_it_closes(spark: Any, join: Any, tmp_path: Path) -> None:
     from headway.spark import clock
 
-    clock.register(spark)
     work = replace(WORK, join=join)
-    events = work.events(spark, end_ms=EPOCH + 20_000).withWatermark("event_time", "500 milliseconds")
+    events = work.expand(clock.intervals(spark, EPOCH, EPOCH + 20_000)).withWatermark("event_time", "500 milliseconds")
     name = f"ysb_{join}"
     query = (
         flat(work.counts(events))

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -18,6 +19,11 @@ from headway.policy.load import order_policy
 from headway.workloads import delays
 from headway.workloads.ysb import Ysb
 
+# What a session needs for FairPools, which leaves everybody else as without it.
+POOLS = {
+    "spark.scheduler.mode": "FAIR",
+    "spark.scheduler.allocation.file": (Path(__file__).parent / "pools.xml").as_uri(),
+}
 Say = Callable[[str, float], None]  # what is going on, and for how many more seconds
 
 
@@ -88,14 +94,12 @@ class Bench:
 
     def session(self, tuned: bool) -> Any:
         """Sessions share the JVM, so its warmth, but not their settings: one as Spark comes, one tuned."""
-        from headway.spark import clock
         from headway.spark.session import TUNED
 
         if tuned not in self.sessions:
             made = self.spark.newSession()
             for key, value in TUNED.items():
                 made.conf.set(key, value) if tuned else made.conf.unset(key)
-            clock.register(made)
             self.sessions[tuned] = made
         return self.sessions[tuned]
 
@@ -175,8 +179,12 @@ class _Play:
                 self.say(f"starting {done}/{setting.queries}", 0.0)
 
     def _start_one(self, i: int, stream: Ysb) -> Any:
-        events = stream.events(self.spark)
+        from headway.spark import clock
+
+        events = stream.expand(clock.intervals(self.spark, stream.epoch_ms))
         marked = self.rt.watermark(events, "event_time", self.setting.patience_ms, **self._arrival())
+        if not self.orders[0].gated and self.names[0] != "stock":
+            marked = marked.coalesce(1)  # as the gated ones have it: one task a batch, and no shuffle
         writer = stream.counts(marked).writeStream.outputMode("append").format("memory")
         query = self.rt.start(writer, name=self.tables[i], checkpoint=f"{self.folder}/q{i}")
         # Spark gives a source's process ten seconds to call back. Forty of them at once need more, so wait for each.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headway.bench.experiment import Bench, Setting
+from headway.bench.experiment import POOLS, Bench, Setting
 from headway.bench.ledger import Ledger, newest, origin
 from headway.bench.suite import (
     EXPERIMENT,
@@ -51,7 +51,7 @@ def klink(
     given_memory, given_cores = given.memory(memory), given.cores(cores)
     segments = plan(names, cases, numbers, book.done() if resume else (), origin()["commit"])
     if segments:
-        with screen.spark_session("headway-bench", cores=given_cores, memory=given_memory) as spark:
+        with screen.spark_session("headway-bench", cores=given_cores, memory=given_memory, **POOLS) as spark:
             _measure(Bench(spark), segments, book, warm_s)
     else:
         screen.err.print("everything asked for is in the ledger already (--no-resume measures it again)", highlight=False)

@@ -75,7 +75,7 @@ def _minutes(seconds: float) -> str:
 
 
 @contextmanager
-def spark_session(name: str, *, cores: int, memory: str) -> Iterator[Any]:
+def spark_session(name: str, *, cores: int, memory: str, **conf: Any) -> Iterator[Any]:
     """A Spark session that ends with the work. What its JVM says goes into a log, kept if something goes wrong."""
     import headway as hw
 
@@ -84,7 +84,7 @@ def spark_session(name: str, *, cores: int, memory: str) -> Iterator[Any]:
     logging.getLogger("SQLQueryContextLogger").disabled = True  # errors as JSON on stderr; ours are one line
     try:
         with _stderr_into(log):
-            spark = hw.session(name, cores=cores, memory=memory)
+            spark = hw.session(name, cores=cores, memory=memory, **conf)
     except HeadwayError:
         raise
     except Exception as error:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from headway.estimate.costs import BatchCost
-from headway.estimate.delays import Epochs
+from headway.estimate.delays import Epochs, moments
 from headway.estimate.rates import Rate
 from headway.model.message import BatchSeen, InputSeen, InputSpec, QuerySpec
 from headway.model.time import EventMs, WallMs
@@ -38,8 +38,8 @@ class InputTracker:
         if seen.rows or self.rows_at is None:
             self.rows_at = began
         if seen.rows:
-            self.epochs = self.epochs.add(seen.delay_sum_ms / seen.rows, seen.delay_square_sum / seen.rows, seen.delays)
-            self.fastest = [*self.fastest[1 - LIVE_MEMORY :], seen.delay_min_ms if seen.delay_min_ms is not None else 0.0]
+            self.epochs = self.epochs.add(*moments(seen.delays), seen.delays)
+            self.fastest = [*self.fastest[1 - LIVE_MEMORY :], min((delay for delay, _ in seen.delays), default=0.0)]
         frontier = max((f for f in (self.view.frontier, seen.newest) if f is not None), default=None)
         self.view = InputView(
             self.spec.name,

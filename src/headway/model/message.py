@@ -54,9 +54,6 @@ class InputSeen:
     rows: int
     newest: EventMs | None = None
     oldest: EventMs | None = None
-    delay_sum_ms: float = 0.0
-    delay_square_sum: float = 0.0
-    delay_min_ms: float | None = None
     delays: tuple[tuple[float, float], ...] = ()  # histogram: (delay in ms, rows)
     old: tuple[tuple[int, float], ...] = ()  # rows that may be late: (moment on the deadline grid, rows)
 

@@ -4,17 +4,18 @@ A workload expands `[since, until)` into events inside the JVM, so Python handle
 Half-open intervals between consecutive offsets partition time: no arrival falls between two batches or into both, and
 replaying the offsets of a checkpoint replays the same intervals.
 
-Every query keeps a Python process with this module in it: import nothing here that is not needed to tell the time.
+With Headway's jar the source is a Java class (`jvm/headway/Clock.java`). Without it every query keeps a Python process with
+this module in it: import nothing here that is not needed to tell the time.
 """
 
 import time
 from collections.abc import Iterator
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.types import StructType
 
-NAME = "headway-clock"
+NAME = "headway-clock-python"
 
 
 class ClockReader(SimpleDataSourceStreamReader):
@@ -39,7 +40,7 @@ class ClockReader(SimpleDataSourceStreamReader):
 
 
 class ClockSource(DataSource):
-    """The source `headway-clock`: rows `(since, until)` in milliseconds, from option `epoch` up to option `end`."""
+    """Rows `(since, until)` in milliseconds, from option `epoch` up to option `end`."""
 
     @classmethod
     def name(cls) -> str:
@@ -53,9 +54,15 @@ class ClockSource(DataSource):
         return ClockReader(int(self.options["epoch"]), None if end is None else int(end))
 
 
-def register(spark: SparkSession) -> None:
-    """Make `headway-clock` known to a session."""
+def intervals(spark: SparkSession, epoch_ms: int, end_ms: int | None = None) -> DataFrame:
+    """The live stream of intervals from `epoch_ms` on; with `end_ms`, time stands still from then on."""
     # Here, not above: the module itself goes to every query's process, by value, and must not need headway there.
-    from headway.spark.register import register as make_known
+    from headway.spark import jvm
+    from headway.spark.register import register
 
-    make_known(spark, ClockSource)
+    name = jvm.CLOCK
+    if not jvm.present(spark):
+        register(spark, ClockSource)
+        name = NAME
+    options = {"epoch": str(epoch_ms)} | ({} if end_ms is None else {"end": str(end_ms)})
+    return spark.readStream.format(name).options(**options).load()

@@ -1,5 +1,6 @@
 """The control source: gate, watermark and decision log of a query, as one tiny streaming source.
 
+This is the source for sessions without Headway's jar, which has the same as a Java class (`jvm/headway/Control.java`).
 Spark runs the reader in a process of its own on the driver's host, and pickles this module into it by value, so the module
 needs nothing but the standard library and pyspark, there and on the executors. An offset is
 `{"seq": n, "wm": ms, "live": 0 or 1}`: the grant's number, the announced watermark, whether the wall clock rules it.
@@ -20,7 +21,7 @@ from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 # control row stamped ten years after the target sets it to exactly the target.
 SHIFT_DAYS = 3650
 SHIFT_MS = SHIFT_DAYS * 86_400_000
-FORMAT = "headway-control"
+FORMAT = "headway-control-python"
 
 Offset = dict[str, int]
 Row = tuple[datetime]

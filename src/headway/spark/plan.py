@@ -6,9 +6,10 @@ from typing import Any
 
 from headway.errors import HeadwayError, SettingError
 from headway.model.deadline import Deadlines, Grid
-from headway.spark.control import FORMAT
+from headway.spark import control, jvm
 
 METRICS = "headway:"
+_CONTROL = (jvm.CONTROL, control.FORMAT)
 CADENCE_MS = 1_000  # how often a query without windows is served
 _LIMIT = re.compile(r"(max|min)\w+per(trigger|batch)$|^rowsperbatch$")
 _WINDOW = re.compile(r"LongType\) - (-?\d+)\) % (\d+)\)")
@@ -35,8 +36,7 @@ def inspect(frame: Any) -> PlanSeen:
     text: str = analysed.toString()
     inputs = tuple(dict.fromkeys(re.findall(rf"CollectMetrics {METRICS}([^,]+),", text)))
     sources = _sources(analysed.collectLeaves())
-    control = [s for s in sources if s.control]
-    if len(control) > 1:
+    if sum(s.control for s in sources) > 1:
         raise HeadwayError("a query mixes inputs of two Headway runtimes: watermark all of them with one")
     grids = windows(text)
     return PlanSeen(
@@ -97,7 +97,7 @@ def _sources(leaves: Any) -> list[_Source]:
     for leaf in (leaves.apply(i) for i in range(leaves.size())):
         if leaf.isStreaming() and not any(leaf.equals(other) for other in distinct):
             distinct.append(leaf)
-    return [_Source(_name(leaf) == FORMAT, any(_LIMIT.search(key.lower()) for key in _options(leaf))) for leaf in distinct]
+    return [_Source(_name(leaf) in _CONTROL, any(_LIMIT.search(key.lower()) for key in _options(leaf))) for leaf in distinct]
 
 
 def _name(leaf: Any) -> str:

@@ -43,9 +43,6 @@ def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
         rows=row["rows"],
         newest=row["newest"],
         oldest=row["oldest"],
-        delay_sum_ms=float(row["delay_sum"] or 0),
-        delay_square_sum=float(row["delay_square_sum"] or 0),
-        delay_min_ms=row["delay_min"],
         delays=tuple((float(b["x"]), float(b["y"])) for b in row["delays"] or ()),
         old=tuple((int(b["x"] * OLD_BUCKET_MS), float(b["y"])) for b in row["old"] or ()),
     )

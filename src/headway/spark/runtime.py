@@ -23,7 +23,8 @@ from headway.model.message import Gone, InputSpec, QuerySpec, Started
 from headway.model.time import SystemClock, duration_ms
 from headway.policy.order import FixedTrigger, Klink
 from headway.policy.patience import Fixed, PatiencePolicy
-from headway.spark.control import FORMAT, ControlSource
+from headway.spark import jvm
+from headway.spark.control import FORMAT, SHIFT_MS, ControlSource
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.lease import Lease, option_of
@@ -76,10 +77,17 @@ class Runtime:
             slots=slots, cores=self.spark.sparkContext.defaultParallelism,
         )  # fmt: skip
         self._thread = self.controller.thread(self._failed)
-        register(self.spark, ControlSource)
+        self._control = self._control_rows()
+
+    def _control_rows(self) -> DataFrame:
+        kind = jvm.CONTROL
+        if not jvm.present(self.spark):
+            register(self.spark, ControlSource)
+            kind = FORMAT
         options = {"host": "127.0.0.1", "port": self._gate.port, "secret": self._gate.secret}
-        reader = self.spark.readStream.format(FORMAT).options(**options, fallback_ms=self._fallback_ms)
-        self._control: DataFrame = reader.load()
+        reader = self.spark.readStream.format(kind).options(**options, fallback_ms=self._fallback_ms, shift_ms=SHIFT_MS)
+        rows: DataFrame = reader.load()
+        return rows
 
     # ---- what users call
 
@@ -108,7 +116,9 @@ class Runtime:
         if label in self._inputs:
             raise SettingError("watermark.name", label, "a name that no other input of this runtime has")
         self._inputs[label] = InputSpec(label, policy.delay_ms, duration_ms("idle_after", idle_after))
-        return controlled(rows, self._control, column, policy.delay_ms, label, arrival)
+        # With one shuffle partition a batch is aggregated by one task anyway; let that task read the rows as well.
+        single = self.spark.conf.get("spark.sql.shuffle.partitions") == "1"
+        return controlled(rows, self._control, column, policy.delay_ms, label, arrival, single)
 
     def start(
         self,

@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import HeadwayError
+from headway.spark.jvm import CHECKPOINTS, JAR
 
 # Each of these moves stock Spark as well as Headway; `headway bench` gives both the same.
 TUNED = {
-    # The default manager forks `chmod` for every log entry; this one writes offsets and commits in a third of the time.
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
+    # Spark's own writers fork `chmod` for every file of a checkpoint, a dozen for each batch; this one does not.
+    "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
     # A watermark is a constant in generated code and changes with every batch: each batch would compile anew.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Without generated code, looking up a common subexpression costs more, for every row, than computing it again.
+    "spark.sql.subexpressionElimination.enabled": "false",
 }
 _BASE = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.session.timeZone": "UTC",
-    "spark.scheduler.mode": "FAIR",  # all in one pool unless FairPools says otherwise, which is FIFO
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.metricsEnabled": "false",
@@ -69,6 +69,7 @@ def session(app: str = "headway", *, cores: int = 2, memory: str = "4g", tuned: 
     # Spark starts `python3` from PATH for its workers, which need not be the Python that has pyspark and pyarrow.
     os.environ.setdefault("PYSPARK_PYTHON", _worker_python())
     settings = _BASE | (TUNED if tuned else {}) | {k.replace("__", "."): v for k, v in conf.items()}
+    settings["spark.jars"] = ",".join(filter(None, [str(JAR), settings.get("spark.jars")]))
     builder: Any = SparkSession.builder.master(f"local[{cores}]").appName(app).config("spark.driver.memory", memory)
     for key, value in settings.items():
         builder = builder.config(key, value)

@@ -24,46 +24,55 @@ OLD_BUCKET_MS = 100  # late rows are counted to this precision where a watermark
 
 
 def controlled(
-    rows: DataFrame, control: DataFrame, column: str, patience_ms: int, name: str, arrival: str | None = None
+    rows: DataFrame,
+    control: DataFrame,
+    column: str,
+    patience_ms: int,
+    name: str,
+    arrival: str | None = None,
+    single: bool = False,
 ) -> DataFrame:
-    """`rows` with a watermark on `column` that the control source moves."""
-    mark = _free_name("__headway", rows.columns)
+    """`rows` with a watermark on `column` that the control source moves.
+
+    `single` brings all rows of a batch together in one task, which then needs no shuffle to aggregate them.
+    """
+    mark, at, delay = _free_names(("__headway", "__headway_at", "__headway_delay"), rows.columns)
+    moment = F.unix_millis(F.col(_quoted(column)))  # Spark would cut a timestamp to seconds
+    # Without an arrival column the moment of reading stands for it: that is the delay plus the wait in the queue.
+    came = F.unix_millis(F.col(_quoted(arrival)) if arrival else F.current_timestamp())
     punctuation = control.select(
         # Every column is an alias: then two inputs can share one control source in a join without a clash.
         *[(F.col("at") if f.name == column else _empty(f)).alias(f.name) for f in rows.schema.fields],
-        F.lit(True).alias(mark),
+        *[F.lit(None).cast(kind).alias(n) for n, kind in ((mark, "boolean"), (at, "long"), (delay, "double"))],
     )
+    data = rows.select("*", F.lit(True).alias(mark), moment.alias(at), (came - moment).cast("double").alias(delay))
     watched = (
-        punctuation.union(rows.select("*", F.lit(False).alias(mark)))
+        punctuation.union(data)
         .withWatermark(_quoted(column), f"{SHIFT_DAYS} days")
-        .observe(METRICS + name, *_metrics(_quoted(column), mark, patience_ms, arrival and _quoted(arrival)))
-        .where(~F.col(mark))
-        .drop(mark)
+        .observe(METRICS + name, *_metrics(mark, at, delay, patience_ms))
+        .where(F.col(mark).isNotNull())
+        .drop(mark, at, delay)
     )
+    if single:
+        watched = watched.coalesce(1)  # only here: withWatermark forgets how its rows are partitioned
     # Spark keeps the delay in the column's metadata and dropDuplicatesWithinWatermark remembers rows for that long:
     # tell it the user's patience, not our ten years.
     return watched.withColumn(column, F.col(_quoted(column)).alias(column, metadata={"spark.watermarkDelayMs": patience_ms}))
 
 
-def _metrics(column: str, mark: str, patience_ms: int, arrival: str | None) -> list[Column]:
-    """One pass of counting before any aggregation. Timestamps as milliseconds: Spark would cut them to seconds."""
-    data = ~F.col(mark)
-    at = F.unix_millis(F.col(column))
-    # Without an arrival column the moment of reading stands for it: that is the delay plus the wait in the queue.
-    came = F.unix_millis(F.col(arrival)) if arrival else F.unix_millis(F.current_timestamp())
-    delay = F.when(data, came - at)
-    oldish = data & (F.col(column) < F.current_timestamp() - F.expr(f"interval '{patience_ms / 1000:.3f}' second"))
-    wide = delay.cast("double")
+def _metrics(mark: str, at: str, delay: str, patience_ms: int) -> list[Column]:
+    """One pass of counting before any aggregation.
+
+    It is paid for every row, so it asks for little: control rows are empty in all three columns, which aggregates pass
+    over by themselves, and the histogram of delays tells their mean, mean square and minimum as well.
+    """
+    moment, now = F.col(at), F.unix_millis(F.current_timestamp())
     return [
-        F.count(F.when(data, 1)).alias("rows"),
-        F.max(F.when(data & (F.col(column) <= F.current_timestamp() + F.expr("interval 1 hour")), at)).alias("newest"),
-        F.min(F.when(data, at)).alias("oldest"),
-        F.max(F.when(~data, at)).alias("announced"),
-        F.sum(delay).alias("delay_sum"),
-        F.sum(wide * wide).alias("delay_square_sum"),
-        F.min(delay).alias("delay_min"),
-        F.histogram_numeric(wide, F.lit(32)).alias("delays"),
-        F.histogram_numeric(F.when(oldish, F.floor(at / OLD_BUCKET_MS)), F.lit(128)).alias("old"),
+        F.count(mark).alias("rows"),
+        F.max(F.when(moment <= now + 3_600_000, moment)).alias("newest"),
+        F.min(moment).alias("oldest"),
+        F.histogram_numeric(F.col(delay), F.lit(32)).alias("delays"),
+        F.histogram_numeric(F.when(moment < now - patience_ms, F.floor(moment / OLD_BUCKET_MS)), F.lit(128)).alias("old"),
     ]
 
 
@@ -94,11 +103,12 @@ def _empty(field: T.StructField) -> Column:
             return F.lit(None).cast(kind)
 
 
-def _free_name(wish: str, taken: list[str]) -> str:
+def _free_names(wishes: tuple[str, ...], taken: list[str]) -> list[str]:
+    """Names that no column has: with as many more underscores as that takes."""
     lower = {name.lower() for name in taken}
-    while wish.lower() in lower:
-        wish += "_"
-    return wish
+    while any(wish in lower for wish in wishes):
+        wishes = tuple(wish + "_" for wish in wishes)
+    return list(wishes)
 
 
 def _quoted(name: str) -> str:

@@ -76,16 +76,10 @@ class Ysb:
 
     # In Spark.
 
-    def events(self, spark: Any, end_ms: int | None = None) -> Any:
-        """The live stream of events, as they arrive; `headway.spark.clock` must be registered with the session.
-
-        With `end_ms`, nothing arrives from then on.
-        """
-        clock = spark.readStream.format("headway-clock").option("epoch", str(self.epoch_ms))
-        return self.expand((clock if end_ms is None else clock.option("end", str(end_ms))).load())
-
     def expand(self, intervals: Any) -> Any:
         """The events that arrive in the intervals `[since, until)`, given in ms by the rows of a DataFrame.
+
+        A live stream has its intervals from `headway.spark.clock.intervals(spark, epoch_ms)`.
 
         Columns that a query does not use cost nothing: Spark drops them before it makes them.
         """

@@ -1,0 +1,26 @@
+"""The part of Headway that runs inside Spark's JVM: a jar of a few classes, compiled from the Java files beside it.
+
+It holds the control source and the workloads' clock as Java twins of the Python sources, and a checkpoint writer that
+starts no processes. Nothing depends on it: without the jar the Python sources do the same, at a higher price.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+CONTROL, CLOCK = "headway-control", "headway-clock"  # the names of the sources in it
+CHECKPOINTS = "headway.LocalCheckpoints"
+JAR = Path(__file__).parent / "headway.jar"
+SOURCES = sorted((Path(__file__).parent / "headway").glob("*.java"))
+
+
+def digest() -> str:
+    """What the sources are, in one word."""
+    return hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()
+
+
+def present(spark: Any) -> bool:
+    """Whether this session's JVM has the jar."""
+    from py4j.java_gateway import JavaClass
+
+    return isinstance(spark._jvm.headway.Control, JavaClass)

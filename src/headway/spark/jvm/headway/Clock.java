@@ -1,0 +1,43 @@
+package headway;
+
+import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** The clock source inside the JVM: what `clock.py` says holds here word for word. */
+public final class Clock extends OneRowSource {
+    @Override
+    public String shortName() {
+        return "headway-clock";
+    }
+
+    @Override
+    StructType schema() {
+        return new StructType().add("since", DataTypes.LongType).add("until", DataTypes.LongType);
+    }
+
+    @Override
+    OneRowStream stream(CaseInsensitiveStringMap options) {
+        long epochMs = options.getLong("epoch", 0);
+        long endMs = options.getLong("end", Long.MAX_VALUE);
+        return new OneRowStream() {
+            @Override
+            public Offset initialOffset() {
+                return Fields.of("{\"ms\": " + epochMs + "}");
+            }
+
+            @Override
+            Fields next(Fields start) {
+                // The wall clock may be set back, and the epoch may lie ahead; an offset must never decrease.
+                long now = Math.min(System.currentTimeMillis(), endMs);
+                return start.with("ms", Math.max(now, start.get("ms")));
+            }
+
+            @Override
+            long[] row(Fields start, Fields end) {
+                return end.get("ms") <= start.get("ms") ? null : new long[] {start.get("ms"), end.get("ms")};
+            }
+        };
+    }
+}

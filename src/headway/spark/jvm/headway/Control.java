@@ -1,0 +1,25 @@
+package headway;
+
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** The control source inside the JVM: what `control.py` says holds here word for word. */
+public final class Control extends OneRowSource {
+    @Override
+    public String shortName() {
+        return "headway-control";
+    }
+
+    @Override
+    StructType schema() {
+        return new StructType().add("at", DataTypes.TimestampType);
+    }
+
+    @Override
+    OneRowStream stream(CaseInsensitiveStringMap options) {
+        return new ControlStream(
+                options.get("host"), options.getInt("port", 0), options.get("secret"),
+                options.getLong("fallback_ms", 0), options.getLong("shift_ms", 0));
+    }
+}
