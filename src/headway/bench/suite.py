@@ -103,7 +103,7 @@ def warm(
     bench: Bench, limit_s: float, say: Say, told: Callable[[float], None], setting: Setting | None = None
 ) -> list[float]:
     """Run Klink until CPU per batch is flat or the time is up; returns CPU ms per batch, stretch by stretch."""
-    setting = setting or Setting(queries=10, rate=200, seconds=30, settle=2)
+    setting = setting or Setting(queries=40, rate=200, seconds=40, settle=2)
     end = monotonic() + limit_s
     costs: list[float] = []
     while monotonic() < end:

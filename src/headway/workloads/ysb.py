@@ -102,7 +102,7 @@ class Ysb:
                 f"{self.epoch_ms}L + i * 1000L div {self.rate}L as event_ms",
                 f"xxhash64({self.seed}L, i) as h",
             )
-            .selectExpr("*", f"event_ms + get({_array(self.delay.table())}, {_bits(DELAY_BITS)}) as arrival_ms")
+            .selectExpr("*", f"event_ms + {_entry(self.delay.table(), _bits(DELAY_BITS))} as arrival_ms")
             # since <= arrival < until, naming arrival once: Spark would copy it, table and hash and all, into each
             # mention. Without its sign bit a negative number is larger than any interval is long.
             .where(f"((arrival_ms - since) & {(1 << 63) - 1}L) < until - since")
@@ -123,7 +123,7 @@ class Ysb:
         window = f"'{self.window_ms} milliseconds'"
         views = events.where("event_type = 'view'")
         if self.join == "lookup":
-            joined = views.selectExpr("*", f"get({_array(self.campaign_of)}, cast(ad_id as int)) as campaign_id")
+            joined = views.selectExpr("*", f"{_entry(self.campaign_of, 'cast(ad_id as int)')} as campaign_id")
         else:
             joined = views.join(self.ad_table(events.sparkSession).hint("broadcast"), "ad_id")
         return (
@@ -224,6 +224,13 @@ def _choice(names: tuple[str, ...], bits: tuple[int, int]) -> str:
     return f"case {_bits(bits)} % {len(names)} {cases} else '{names[-1]}' end"
 
 
-def _array(values: Longs) -> str:
-    # One string, not a thousand literals: Spark plans every micro-batch anew, and walks each node of the plan.
-    return f"cast(split('{','.join(map(str, values.tolist()))}', ',') as array<bigint>)"
+def _entry(table: Longs, index: str) -> str:
+    """The SQL for `table[index]`, as a bigint.
+
+    The table goes as one string of bytes for each digit to the base of 128. Spark plans every micro-batch anew and
+    serialises the plan several times: bytes are one object there, an array of a thousand numbers is a thousand.
+    """
+    digits = max(1, -(-int(table.max()).bit_length() // 7))
+    columns = [bytes(((table >> 7 * d) & 127).astype(np.uint8).tolist()) for d in range(digits)]
+    parts = [f"(ascii(cast(substring(X'{c.hex()}', {index} + 1, 1) as string)) * {128**d}L)" for d, c in enumerate(columns)]
+    return f"({' + '.join(parts)})"

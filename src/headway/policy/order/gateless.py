@@ -36,7 +36,7 @@ class FairPools(Gateless):
 class FixedTrigger(Gateless):
     """Stock with a processing-time trigger, the usual advice against too many small batches."""
 
-    every_ms: int = 3_000
+    every_ms: int = 1_000
 
     def __post_init__(self) -> None:
         if self.every_ms <= 0:
