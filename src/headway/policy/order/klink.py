@@ -49,10 +49,9 @@ class Klink:
         ready, now = snap.waiting, snap.now
         if not ready:
             return Hold(WallMs(now + 1000), because="no query waits at the gate")
-        slack = self.slack_ms(ready, now)
         if self.memory and snap.memory.pressed:
-            return most_relieving(ready, slack, snap, self.step_ms)
-        wanted = self._wanted_at(ready, slack, now)
+            return most_relieving(ready, self.slack_ms(ready, now), snap, self.step_ms)
+        slack, wanted = self._wanted_at(ready, now)
         due = wanted <= now
         if not due.any():
             soonest = wanted.min()
@@ -98,13 +97,20 @@ class Klink:
             low, high = mean - half, mean + half
         return start + low, start + high, start + mean, sd
 
-    def _wanted_at(self, queries: Sequence[QueryView], slack: Floats, now: WallMs) -> Floats:
-        """When each query's next batch should start: when it is due, or sooner if its rows alone would make it late."""
-        due = np.array([-inf if q.due is None else q.due for q in queries], dtype=float)
+    def _wanted_at(self, queries: Sequence[QueryView], now: WallMs) -> tuple[Floats, Floats]:
+        """Slack, where it matters, and when each next batch should start: when it is due, or sooner if its rows alone would
+        make it late. Slack orders those that are due and moves those whose rows come in two batches; for the rest, most
+        queries at most moments, it is not worked out."""
+        wanted = np.array([-inf if q.due is None else q.due for q in queries], dtype=float)
         whole = np.array([q.pending or not (q.ahead and q.live) for q in queries]) | self._one_batch(queries)
+        slack = np.full(len(queries), inf)
+        matters: list[int] = np.flatnonzero(~whole | (wanted <= now)).tolist()
+        slack[matters] = self.slack_ms([queries[i] for i in matters], now)
         # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile.
-        shrinks = 1 + np.array([q.per_row_ms * q.rows_per_s / 1000 for q in queries])
-        return np.where(whole | (due <= now), due, now + np.minimum(slack / shrinks, due - now))
+        for i in np.flatnonzero(~whole & (wanted > now)).tolist():
+            shrinks = 1 + queries[i].per_row_ms * queries[i].rows_per_s / 1000
+            wanted[i] = min(now + slack[i] / shrinks, wanted[i])
+        return slack, wanted
 
     def _one_batch(self, queries: Sequence[QueryView]) -> NDArray[np.bool_]:
         """Whether a window's rows are few enough to be read by the very batch that emits it."""
