@@ -68,6 +68,7 @@ class StopWatch:
 
 
 GAUGE_EVERY_MS = 1_000
+SAME_MS = 50  # holds whose ends are no further apart say the same
 
 
 class Controller:
@@ -223,7 +224,7 @@ class Controller:
 
 
 def _news(decided: Decision, said: Decision | None) -> bool:
-    """A grant always is; a hold only if both its reason and its end differ from those of the hold before."""
+    """A grant always is; a hold only if it ends at another time than the hold before, estimates being estimates."""
     if isinstance(decided, Grant) or not isinstance(said, Hold):
         return True
-    return decided.because != said.because and decided.until != said.until
+    return decided.because != said.because and abs(decided.until - said.until) > SAME_MS

@@ -64,6 +64,7 @@ class QueryView:
     due: WallMs | None = field(init=False)  # when the next batch is wanted; None before the first: nothing is known yet
     patience_ms: int = field(init=False)
     rows_per_s: float = field(init=False)
+    window_ms: float = field(init=False)  # what the rows of one window cost, without the fixed part of a batch
 
     def __post_init__(self) -> None:
         active = [i for i in self.inputs if not i.idle] or self.inputs  # an idle input holds nobody back
@@ -73,6 +74,7 @@ class QueryView:
             "patience_ms": max((i.patience_ms for i in self.inputs), default=0),
             "rows_per_s": sum(i.rows_per_s for i in self.inputs),
         }
+        known["window_ms"] = self.per_row_ms * known["rows_per_s"] * self.deadlines.period_ms / 1000
         for name, value in known.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "deadline", self._deadline())

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil, inf, sqrt
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -25,7 +25,8 @@ class Klink:
     """Order queries by the idle time that they can still afford before their next window must come out.
 
     A query without history goes first: until it runs we learn nothing about it. Ties break by name. A batch runs when its
-    window is due; earlier only if its rows alone would make it late (`split`), since each batch has a price.
+    window is due. Where rows cost much, most of them are worked off by a batch before, so that the one which emits has few
+    left; but each batch has a price, which others pay who wait, so it depends on how busy all are.
     """
 
     confidence: float = 0.95
@@ -51,18 +52,18 @@ class Klink:
             return Hold(WallMs(now + 1000), because="no query waits at the gate")
         if self.memory and snap.memory.pressed:
             return most_relieving(ready, self.slack_ms(ready, now), snap, self.step_ms)
-        slack, wanted = self._wanted_at(ready, now)
+        whole = self._one_batch(ready, crowd_if_split(snap))
+        slack, wanted = self._wanted_at(ready, whole, now)
         due = wanted <= now
         if not due.any():
             soonest = wanted.min()
             first = min(ready[i].name for i in np.flatnonzero(wanted == soonest))
             return Hold(WallMs(ceil(soonest)), because=f"{first} is next, in {soonest - now:.0f} ms")
         least = np.min(slack[due])
-        chosen = min((ready[i] for i in np.flatnonzero(due & (slack == least))), key=lambda q: q.name)
-        crowd = int(due.sum())
+        best = min(np.flatnonzero(due & (slack == least)).tolist(), key=lambda i: ready[i].name)
+        chosen, crowd = ready[best], int(due.sum())
         early = chosen.due is not None and now < chosen.due
-        one_batch = early or bool(self._one_batch((chosen,))[0])
-        watermark = announce(chosen, now, ahead=one_batch, crowd=(crowd - 1) / snap.slots)
+        watermark = announce(chosen, now, ahead=early or bool(whole[best]), crowd=(crowd - 1) / snap.slots)
         return Grant(chosen.name, watermark, because=_because(chosen, float(least), now, crowd))
 
     def slack_ms(self, queries: Sequence[QueryView], now: WallMs) -> Floats:
@@ -97,30 +98,48 @@ class Klink:
             low, high = mean - half, mean + half
         return start + low, start + high, start + mean, sd
 
-    def _wanted_at(self, queries: Sequence[QueryView], now: WallMs) -> tuple[Floats, Floats]:
+    def _wanted_at(self, queries: Sequence[QueryView], one_batch: NDArray[np.bool_], now: WallMs) -> tuple[Floats, Floats]:
         """Slack, where it matters, and when each next batch should start: when it is due, or sooner if its rows alone would
         make it late. Slack orders those that are due and moves those whose rows come in two batches; for the rest, most
         queries at most moments, it is not worked out."""
         wanted = np.array([-inf if q.due is None else q.due for q in queries], dtype=float)
-        whole = np.array([q.pending or not (q.ahead and q.live) for q in queries]) | self._one_batch(queries)
+        whole = np.array([q.pending or not (q.ahead and q.live) for q in queries]) | one_batch
         slack = np.full(len(queries), inf)
         matters: list[int] = np.flatnonzero(~whole | (wanted <= now)).tolist()
         slack[matters] = self.slack_ms([queries[i] for i in matters], now)
         # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile.
         for i in np.flatnonzero(~whole & (wanted > now)).tolist():
             shrinks = 1 + queries[i].per_row_ms * queries[i].rows_per_s / 1000
-            wanted[i] = min(now + slack[i] / shrinks, wanted[i])
+            # With some time to spare: if it ends late, it holds up the very batch that it should help.
+            spare = slack[i] - queries[i].fixed_ms / 2
+            wanted[i] = min(now + spare / shrinks, wanted[i])
         return slack, wanted
 
-    def _one_batch(self, queries: Sequence[QueryView]) -> NDArray[np.bool_]:
-        """Whether a window's rows are few enough to be read by the very batch that emits it."""
-        rows = np.array([q.rows_per_s * q.deadlines.period_ms / 1000 for q in queries])
-        per_row = np.array([q.per_row_ms for q in queries])
-        return np.asarray(per_row * rows <= self.split * np.array([q.fixed_ms for q in queries]))
+    def _one_batch(self, queries: Sequence[QueryView], waiting: float) -> NDArray[np.bool_]:
+        """Whether a window's rows are few enough to be read by the very batch that emits it.
+
+        A batch before it spares the window the time of its rows, and costs everybody who waits meanwhile a fixed part: one
+        of them at most, since later ones have later deadlines. Where cores lie idle, to spare a sixth of a batch is enough
+        to be worth the processor time.
+        """
+        parts = self.split * min(1.0, max(LEAST_SPARED, waiting))
+        rows, fixed = np.array([(q.window_ms, q.fixed_ms) for q in queries]).T
+        return np.asarray(rows <= parts * fixed)
 
 
 _NO_INPUT: tuple[None] = (None,)
 MOST_STEPS = 64
+LEAST_SPARED = 0.15  # of the fixed part of a batch
+
+
+def crowd_if_split(snap: Snapshot) -> float:
+    """How many batches would wait for a slot, on average, if every query worked its windows off in two of them.
+
+    Sakasegawa's approximation for a queue with several servers: busy^sqrt(2 (slots + 1)) / (1 - busy).
+    """
+    works = [(2 * q.fixed_ms + q.window_ms) / q.deadlines.period_ms for q in snap.queries]
+    busy = sum(works) / snap.slots
+    return inf if busy >= 1 else busy ** sqrt(2 * (snap.slots + 1)) / (1 - busy)
 
 
 def expected_slack(
