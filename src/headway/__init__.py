@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _WHERE = {
     "Runtime": "headway.spark.runtime",
     "session": "headway.spark.session",
+    "tune": "headway.spark.session",
     "order": "headway.policy.order",
     "patience": "headway.policy.patience",
     "window": "headway.model.deadline",
@@ -25,7 +26,7 @@ _WHERE = {
     "HeadwayError": "headway.errors",
     "SettingError": "headway.errors",
 }
-__all__ = ["HeadwayError", "Runtime", "SettingError", "every", "order", "patience", "query", "session", "window"]
+__all__ = ["HeadwayError", "Runtime", "SettingError", "every", "order", "patience", "query", "session", "tune", "window"]
 
 if TYPE_CHECKING:
     from headway.errors import HeadwayError, SettingError
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from headway.pipeline import query
     from headway.policy import order, patience
     from headway.spark.runtime import Runtime
-    from headway.spark.session import session
+    from headway.spark.session import session, tune
 
 
 def __getattr__(name: str) -> Any:

@@ -5,14 +5,16 @@ import random
 import shutil
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 
+from headway.bench.meter import Meter, spent
 from headway.errors import HeadwayError
 from headway.model.decision import OrderPolicy
 from headway.policy.load import order_policy
@@ -38,6 +40,7 @@ class Setting:
     window_ms: int = 3_000
     seconds: int = 30  # measured
     settle: int = 10  # run before that, not measured
+    compiled: bool = False  # with Spark's generated code
 
     @property
     def label(self) -> str:
@@ -62,6 +65,8 @@ class Run:
     batch_ms: float  # mean time of a batch, without the wait at the gate
     decide_ms: float  # spent in decisions, all in all
     slots: int | None = None
+    cpu_parts: dict[str, float] = field(default_factory=dict)  # ms of processor time per batch, by what it was for
+    wall_parts: dict[str, float] = field(default_factory=dict)  # mean ms of a batch, phase by phase
 
     @property
     def seconds(self) -> float:
@@ -81,6 +86,7 @@ class _Stretch:
     cpu_ms: float = 0.0
     decide_ms: float = 0.0
     slots: int | None = None
+    spent: dict[str, float] = field(default_factory=dict)  # ms of processor time, by what it was for
 
 
 @dataclass
@@ -88,20 +94,23 @@ class Bench:
     """A warm Spark session on which policies take turns."""
 
     spark: Any
-    sessions: dict[bool, Any] = field(default_factory=dict)
+    sessions: dict[str, Any] = field(default_factory=dict)
     folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="headway-bench-"))
     runs: int = 0
 
-    def session(self, tuned: bool) -> Any:
-        """Sessions share the JVM, so its warmth, but not their settings: one as Spark comes, one tuned."""
-        from headway.spark.session import TUNED
+    def session(self, kind: Literal["plain", "tuned", "compiled"]) -> Any:
+        """Sessions share the JVM, so its warmth, but not their settings: as Spark comes, tuned, or tuned with code."""
+        from headway.spark.session import INTERPRETED, TUNED
 
-        if tuned not in self.sessions:
+        if kind not in self.sessions:
             made = self.spark.newSession()
-            for key, value in TUNED.items():
-                made.conf.set(key, value) if tuned else made.conf.unset(key)
-            self.sessions[tuned] = made
-        return self.sessions[tuned]
+            for key, value in (TUNED | INTERPRETED).items():
+                wanted = kind == "tuned" or (kind == "compiled" and key in TUNED)
+                made.conf.set(key, value) if wanted else made.conf.unset(key)
+            # Spark's own 200 partitions for some hundred rows would be a man of straw.
+            made.conf.set("spark.sql.shuffle.partitions", "1")
+            self.sessions[kind] = made
+        return self.sessions[kind]
 
     def run(self, policies: Sequence[str], setting: Setting, seed: int, say: Say) -> Iterator[Run]:
         """Gated policies take turns over the same running queries; a gateless one must stand alone.
@@ -134,12 +143,12 @@ class _Play:
             "OFF"
         )  # stopping a gateless query breaks off its batch, which Spark calls an error
         self.names, self.orders, self.setting, self.seed, self.say = names, orders, setting, seed, say
-        self.spark = bench.session(tuned=names[0] != "stock")
+        self.spark = bench.session("plain" if names[0] == "stock" else "compiled" if setting.compiled else "tuned")
         self.spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "100000")
         self.folder = f"{bench.folder}/{bench.runs}"
         self.rt = Runtime(self.spark, orders[0], journal=f"{bench.folder}/{bench.runs}.db")
         jvm_pid = self.spark._jvm.java.lang.ProcessHandle.current().pid()
-        self.jvm = psutil.Process(jvm_pid)
+        self.meter = Meter(psutil.Process(jvm_pid))
         self.streams: list[Ysb] = []
         self.queries: list[Any] = []
         self.tables = [f"bench_{bench.runs}_{i}" for i in range(setting.queries)]
@@ -200,11 +209,12 @@ class _Play:
             self.rt.use(order)
         self._pass(f"{name}: settling", self.setting.settle)
         watch = self.rt.controller.watch if order.gated else None
-        stretch = _Stretch(name, int(time.time() * 1000), cpu_ms=-self._cpu_ms())
+        stretch, before = _Stretch(name, int(time.time() * 1000)), self.meter.read()
         decide = watch.total_ms if watch else 0.0
         self._pass(f"{name}: measuring", self.setting.seconds)
         stretch.until_ms = int(time.time() * 1000)
-        stretch.cpu_ms += self._cpu_ms()
+        after = self.meter.read()
+        stretch.cpu_ms, stretch.spent = after.driver - before.driver, spent(before, after)
         if watch:
             stretch.decide_ms = watch.total_ms - decide
             stretch.slots = self.rt.controller.slots.best
@@ -216,10 +226,6 @@ class _Play:
             self.say(what, left)
             time.sleep(min(0.5, left))
 
-    def _cpu_ms(self) -> float:
-        times = self.jvm.cpu_times()
-        return float(times.user + times.system) * 1000
-
     def _late_rows(self) -> int:
         if not self.rt.order.gated:
             return 0
@@ -230,12 +236,13 @@ class _Play:
         return len(self.streams[i].wrong({(end, campaign): count for end, campaign, count in rows}))
 
     def _result(self, stretch: _Stretch, progress: list[list[dict[str, Any]]], late: int, wrong: int) -> Run:
-        from headway.spark.progress import batch_seen
+        from headway.spark.progress import batch_seen, phases
 
         latencies: list[float] = []
         dues: list[int] = []
         unfinished = batches = rows = dropped = 0
         took = 0.0
+        walls: dict[str, float] = defaultdict(float)
         for stream, reports in zip(self.streams, progress, strict=True):
             seen = [b for b in map(batch_seen, reports) if b is not None]
             waits, due, open_ = window_latencies(stream, [(b.watermark or 0, b.ended) for b in seen], stretch, self.setting)
@@ -247,9 +254,16 @@ class _Play:
             took += sum(b.took_ms for b in inside)
             rows += rows_read(reports, stretch, stream.rate)
             dropped += sum(b.dropped for b in seen)
+            ended = {b.batch for b in inside}
+            for report in reports:
+                if report["batchId"] in ended and "addBatch" in report["durationMs"]:
+                    for phase, ms in phases(report).items():
+                        walls[phase] += ms
+        each = max(1, batches)
         return Run(
             stretch.policy, self.setting, self.seed, latencies, dues, unfinished, batches, rows, max(late, dropped), wrong,
-            stretch.cpu_ms, took / max(1, batches), stretch.decide_ms, stretch.slots,
+            stretch.cpu_ms, took / each, stretch.decide_ms, stretch.slots,
+            {part: ms / each for part, ms in stretch.spent.items()}, {phase: ms / each for phase, ms in walls.items()},
         )  # fmt: skip
 
 

@@ -48,5 +48,23 @@ def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
     )
 
 
+PHASES = ("planning", "log", "tasks", "state", "commit", "rest")
+
+
+def phases(progress: Mapping[str, Any]) -> dict[str, float]:
+    """How long a finished batch was in each phase, in ms, without the wait at the gate."""
+    durations, states = progress["durationMs"], progress.get("stateOperators") or []
+    state = sum(s["allUpdatesTimeMs"] + s["allRemovalsTimeMs"] + s["commitTimeMs"] for s in states)
+    named = {
+        "planning": durations.get("queryPlanning", 0),
+        "log": durations.get("walCommit", 0),
+        "tasks": max(0, durations["addBatch"] - state),  # scheduling and sending them included
+        "state": state,
+        "commit": durations.get("commitOffsets", 0),
+    }
+    whole = durations["triggerExecution"] - durations.get("latestOffset", 0)
+    return named | {"rest": max(0, whole - sum(named.values()))}
+
+
 def wall_ms(stamp: str) -> int:
     return round(datetime.fromisoformat(stamp).timestamp() * 1000)

@@ -10,27 +10,50 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, SettingError
 from headway.spark.jvm import CHECKPOINTS, JAR
 
-# Each of these moves stock Spark as well as Headway; `headway bench` gives both the same.
+# What suits many small batches. Each of these moves stock Spark as well as Headway; `headway bench` gives both the same.
+# `docs/session.md` has the gain of each.
 TUNED = {
     # Spark's own writers fork `chmod` for every file of a checkpoint, a dozen for each batch; this one does not.
     "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
+    # With one partition `rt.watermark` makes a batch one task that shuffles nothing; queries run side by side instead.
+    "spark.sql.shuffle.partitions": "1",
+}
+INTERPRETED = {
     # A watermark is a constant in generated code and changes with every batch: each batch would compile anew.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Without generated code, looking up a common subexpression costs more, for every row, than computing it again.
     "spark.sql.subexpressionElimination.enabled": "false",
 }
-_BASE = {
+CODE_PAYS_ROWS = 30_000  # a batch of more rows than this is cheaper with generated code, compilation and all
+_LOCAL = {
     "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
     "spark.sql.session.timeZone": "UTC",
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.metricsEnabled": "false",
 }
+
+
+def profile(rows_per_batch: int = 1_000) -> dict[str, str]:
+    """The settings for batches of about so many rows."""
+    if not isinstance(rows_per_batch, int) or isinstance(rows_per_batch, bool) or rows_per_batch < 1:
+        raise SettingError("rows_per_batch", rows_per_batch, "the rows that a usual batch has, 1 or more")
+    return TUNED | (INTERPRETED if rows_per_batch < CODE_PAYS_ROWS else {})
+
+
+def tune(builder: Any, *, rows_per_batch: int = 1_000) -> Any:
+    """A `SparkSession.builder` with Headway's jar and the settings for many queries of small batches.
+
+    On a cluster too: the jar goes to the executors, and checkpoints that are not on a local disk are written as ever.
+    """
+    for key, value in profile(rows_per_batch).items():
+        builder = builder.config(key, value)
+    jars = getattr(builder, "_options", {}).get("spark.jars")
+    return builder.config("spark.jars", ",".join(filter(None, [jars, str(JAR)])))
 
 
 def java_problem() -> str | None:
@@ -60,7 +83,14 @@ def _worker_python() -> str:
     return str(launcher)
 
 
-def session(app: str = "headway", *, cores: int = 2, memory: str = "4g", tuned: bool = True, **conf: str) -> Any:
+def session(
+    app: str = "headway",
+    *,
+    cores: int = 2,
+    memory: str = "4g",
+    rows_per_batch: int = 1_000,
+    **conf: str,
+) -> Any:
     """A local Spark session for embedded use: `conf` adds settings, with `__` for the dots."""
     if problem := java_problem():
         raise HeadwayError(problem)
@@ -68,11 +98,12 @@ def session(app: str = "headway", *, cores: int = 2, memory: str = "4g", tuned: 
 
     # Spark starts `python3` from PATH for its workers, which need not be the Python that has pyspark and pyarrow.
     os.environ.setdefault("PYSPARK_PYTHON", _worker_python())
-    settings = _BASE | (TUNED if tuned else {}) | {k.replace("__", "."): v for k, v in conf.items()}
-    settings["spark.jars"] = ",".join(filter(None, [str(JAR), settings.get("spark.jars")]))
     builder: Any = SparkSession.builder.master(f"local[{cores}]").appName(app).config("spark.driver.memory", memory)
-    for key, value in settings.items():
+    for key, value in _LOCAL.items():
         builder = builder.config(key, value)
+    builder = tune(builder, rows_per_batch=rows_per_batch)
+    for key, value in conf.items():
+        builder = builder.config(key.replace("__", "."), value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark

@@ -1,0 +1,75 @@
+"""Where processor time goes: the driver's threads by what they do, and the Python processes beside it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+# The kernel keeps the first fifteen letters of a thread's name; the first entry that fits counts.
+KINDS = (
+    ("stream executio", "planning"),  # plans the batch, writes its logs, hands its tasks over
+    ("Executor task", "tasks"),
+    ("C1 Compiler", "jit"),
+    ("C2 Compiler", "jit"),
+    ("Sweeper", "jit"),
+    ("GC Thread", "gc"),
+    ("G1 ", "gc"),
+    ("VM Thread", "gc"),
+    ("dag-scheduler", "scheduling"),
+    ("task-result", "scheduling"),
+    ("dispatcher", "scheduling"),
+    ("netty", "scheduling"),
+    ("block-manager", "scheduling"),
+    ("spark-listener", "listening"),
+    ("element-trackin", "listening"),
+    ("state-store", "state upkeep"),
+    ("process reaper", "forks"),
+)
+PARTS = (*dict.fromkeys(kind for _, kind in KINDS), "other", "python")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Processor time used so far, in ms."""
+
+    threads: dict[int, tuple[str, float]]  # of the driver, by thread: what it does, and its time
+    driver: float
+    python: float  # the controller, and Spark's Python workers
+
+
+class Meter:
+    """Reads a driver's clocks."""
+
+    def __init__(self, driver: psutil.Process) -> None:
+        self.driver, self.own = driver, psutil.Process()
+
+    def read(self) -> Reading:
+        workers = sum(_ms(child) for child in self.driver.children(recursive=True))
+        threads = {t.id: (self._kind(t.id), (t.user_time + t.system_time) * 1000) for t in self.driver.threads()}
+        return Reading(threads, _ms(self.driver), _ms(self.own) + workers)
+
+    def _kind(self, thread: int) -> str:
+        try:
+            name = Path(f"/proc/{self.driver.pid}/task/{thread}/comm").read_text()
+        except OSError:  # it has ended, or this is no Linux, where threads have no names to read
+            return "other"
+        return next((kind for start, kind in KINDS if name.startswith(start)), "other")
+
+
+def spent(before: Reading, after: Reading) -> dict[str, float]:
+    """What was used between two readings, by kind. Threads that ended meanwhile are among the `other`."""
+    out = dict.fromkeys(PARTS, 0.0)
+    for thread, (kind, ms) in after.threads.items():
+        out[kind] += ms - before.threads.get(thread, ("", 0.0))[1]
+    out["other"] += max(0.0, after.driver - before.driver - sum(out.values()))
+    out["python"] = after.python - before.python
+    return out
+
+
+def _ms(process: Any) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system) * 1000
