@@ -24,6 +24,12 @@ def test_a_little_over_a_whole_number_does_not_add_a_slot() -> None:
     assert Slots(cores=2).add_alone(120).add_cpu(100, 1).best == 3
 
 
+def test_where_a_batch_is_one_task_there_are_as_many_slots_as_cores() -> None:
+    busy = Slots(cores=2, least=2).add_alone(81).add_cpu(130, 1)  # the JVM compiles meanwhile
+    assert busy.best == 2
+    assert busy.add_cpu(1, 1).least == 2
+
+
 def test_figures_fade_as_batches_get_cheaper() -> None:
     slots = Slots(cores=2).add_alone(1_000).add_cpu(1_000, 1)
     for _ in range(40):

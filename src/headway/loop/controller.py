@@ -83,6 +83,7 @@ class Controller:
         gauge: Gauge,
         slots: int | Literal["auto"] = "auto",
         cores: int = 2,
+        one_task: bool = False,
         guards: tuple[Guard, ...] = STANDARD,
         pressure: Pressure | None = None,
     ) -> None:
@@ -90,7 +91,7 @@ class Controller:
         self.gauge, self.guards, self.watch = gauge, guards, StopWatch()
         self.queries: dict[str, QueryTracker] = {}
         self.pressure = pressure or Pressure()
-        self.slots = Slots(cores)
+        self.slots = Slots(cores, least=cores if one_task else 1)
         self._fixed_slots = None if slots == "auto" else slots
         self._inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._gauged: tuple[WallMs, float, int] | None = None

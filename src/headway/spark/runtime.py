@@ -74,10 +74,15 @@ class Runtime:
         self._gate = Gate(self._post, self._fetch_progress)
         self.controller = Controller(
             SystemClock(), self.order, self._gate, self._journal, DriverGauge(self.spark),
-            slots=slots, cores=self.spark.sparkContext.defaultParallelism,
+            slots=slots, cores=self.spark.sparkContext.defaultParallelism, one_task=self._one_task,
         )  # fmt: skip
         self._thread = self.controller.thread(self._failed)
         self._control = self._control_rows()
+
+    @property
+    def _one_task(self) -> bool:
+        """With one shuffle partition a batch is aggregated by one task anyway; let that task read the rows as well."""
+        return bool(self.spark.conf.get("spark.sql.shuffle.partitions") == "1")
 
     def _control_rows(self) -> DataFrame:
         kind = jvm.CONTROL
@@ -116,9 +121,7 @@ class Runtime:
         if label in self._inputs:
             raise SettingError("watermark.name", label, "a name that no other input of this runtime has")
         self._inputs[label] = InputSpec(label, policy.delay_ms, duration_ms("idle_after", idle_after))
-        # With one shuffle partition a batch is aggregated by one task anyway; let that task read the rows as well.
-        single = self.spark.conf.get("spark.sql.shuffle.partitions") == "1"
-        return controlled(rows, self._control, column, policy.delay_ms, label, arrival, single)
+        return controlled(rows, self._control, column, policy.delay_ms, label, arrival, single=self._one_task)
 
     def start(
         self,
