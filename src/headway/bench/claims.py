@@ -16,6 +16,8 @@ from typing import Any, Literal
 from headway.bench.ledger import Record
 from headway.workloads import delays
 
+BOOKS = ("klink.toml", "cost.toml")
+UNITS = {"ratio": "{:.2f}", "share": "{:.2%}", "count": "{:,.0f}", "ms": "{:,.0f} ms", "MB": "{:.2f} MB"}
 Verdict = Literal["reproduced", "not reproduced", "not measured"]
 
 
@@ -35,7 +37,7 @@ class Claim:
     enough: tuple[str, ...] = ()  # of the baselines, those that must have been measured for a seed to count; all unless told
     field: str = "mean_ms"
     at: tuple[Mapping[str, Any], ...] = ()  # settings; the worst of them counts
-    unit: Literal["ratio", "share", "count"] = "ratio"
+    unit: Literal["ratio", "share", "count", "ms", "MB"] = "ratio"
     reason: str = ""  # our reading, should it not be reproduced or not be measured
 
 
@@ -74,7 +76,7 @@ class Finding:
         """A figure as people read it: the median, and from where to where the seeds lie."""
         if figure is None:
             return "-"
-        show = {"ratio": "{:.2f}", "share": "{:.2%}", "count": "{:,.0f}"}[self.claim.unit].format
+        show = UNITS[self.claim.unit].format
         spread = f"{show(figure.low)}..{show(figure.high)}, " if figure.low != figure.high else ""
         seeds = f"({spread}{figure.n} seed{'s' if figure.n > 1 else ''}, {figure.commit})"
         return " ".join(filter(None, [show(figure.value), seeds, figure.detail]))
@@ -93,8 +95,8 @@ class Finding:
 
 def load() -> list[Claim]:
     """The claims that ship with this package."""
-    raw = tomllib.loads((files("headway.bench") / "klink.toml").read_text("utf-8"))
-    return [_claim(item) for item in raw["claim"]]
+    books = [tomllib.loads((files("headway.bench") / name).read_text("utf-8")) for name in BOOKS]
+    return [_claim(item) for book in books for item in book["claim"]]
 
 
 def _claim(item: dict[str, Any]) -> Claim:
@@ -155,7 +157,8 @@ def _pair(claim: Claim, at: Mapping[str, Any], records: list[Record]) -> tuple[R
 
 
 def _words(mine: Record, best: Record, field: str) -> str:
-    return f"{mine[field]:,.0f} ms against {best[field]:,.0f} ms of {best['policy']}"
+    unit = " ms" if field.endswith("_ms") else ""
+    return f"{mine[field]:,.0f}{unit} against {best[field]:,.0f}{unit} of {best['policy']}"
 
 
 def _slowdown(claim: Claim, records: list[Record]) -> Sample | None:

@@ -60,6 +60,16 @@ def page(title: str, runs: Sequence[Run], findings: Sequence[Finding] = ()) -> s
     if findings:
         body.append(f"<h2>Claims</h2>{_claims(findings)}")
     body.append(_origin(runs))
+    return _html(title, body)
+
+
+def figures_page(title: str, figures: Sequence[tuple[str, str, Any]]) -> str:
+    """A page of nothing but figures, each with a heading and how to read it."""
+    drawer = _Figures()
+    return _html(title, [f"<h1>{escape(title)}</h1>", *(drawer.add(*figure) for figure in figures)])
+
+
+def _html(title: str, body: Sequence[str]) -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{STYLE}</style></head><body>{''.join(body)}</body></html>"

@@ -45,14 +45,20 @@ def settings(queries: Sequence[int], rates: Sequence[int], base: Setting) -> lis
     return [replace(base, queries=count, rate=rate) for count, rate in pairs]
 
 
-def base_setting(delay: str, patience_ms: int | None, seconds: int, settle: int) -> Setting:
+def base_setting(delay: str, patience_ms: int | None, seconds: int, settle: int, rate: int = Setting.rate) -> Setting:
     """A setting whose patience covers the delay, unless told otherwise: then no row is late."""
     longest = delays.parse(delay).max_ms
-    return Setting(delay=delay, patience_ms=longest if patience_ms is None else patience_ms, seconds=seconds, settle=settle)
+    patience = longest if patience_ms is None else patience_ms
+    return Setting(rate=rate, delay=delay, patience_ms=patience, seconds=seconds, settle=settle)
 
 
 def plan(
-    policies: Sequence[str], cases: Sequence[Setting], seeds: Sequence[int], done: Iterable[Key] = (), commit: str = ""
+    policies: Sequence[str],
+    cases: Sequence[Setting],
+    seeds: Sequence[int],
+    done: Iterable[Key] = (),
+    commit: str = "",
+    experiment: str = EXPERIMENT,
 ) -> list[Segment]:
     """All segments, seed by seed: a slow hour of the machine hits all policies alike. The order turns with the seed."""
     measured = set(done)
@@ -63,7 +69,7 @@ def plan(
         for case in cases:
             groups = [_turned(gated, turn), *([p] for p in gateless)]
             for group in _turned(groups, turn):
-                left = tuple(p for p in group if key(EXPERIMENT, p, asdict(case), seed, commit) not in measured)
+                left = tuple(p for p in group if key(experiment, p, asdict(case), seed, commit) not in measured)
                 if left:
                     out.append(Segment(left, case, seed))
     return out
@@ -115,11 +121,13 @@ def warm(
     return costs
 
 
-def measure(bench: Bench, segments: Iterable[Segment], ledger: Ledger, say: Say) -> Iterator[tuple[Segment, list[Record]]]:
+def measure(
+    bench: Bench, segments: Iterable[Segment], ledger: Ledger, say: Say, experiment: str = EXPERIMENT
+) -> Iterator[tuple[Segment, list[Record]]]:
     """Measure segment by segment; every result is in the ledger before the next one begins."""
     for segment in segments:
         runs = bench.run(segment.policies, segment.setting, segment.seed, say)
-        yield segment, [ledger.append(EXPERIMENT, run.policy, asdict(run.setting), run.seed, measures(run)) for run in runs]
+        yield segment, [ledger.append(experiment, run.policy, asdict(run.setting), run.seed, measures(run)) for run in runs]
 
 
 def measures(run: Run) -> dict[str, Any]:
@@ -137,6 +145,7 @@ def measures(run: Run) -> dict[str, Any]:
         "late_rows": run.late_rows,
         "wrong": run.wrong,
         "cpu_ms": round(run.cpu_ms, 1),
+        "cpu_batch_ms": round(sum(run.cpu_parts.values()), 1),
         "batch_ms": round(run.batch_ms, 1),
         "decide_ms": round(run.decide_ms, 2),
         "slots": run.slots,

@@ -60,10 +60,7 @@ def klink(
 
 def _measure(bench: Bench, segments: Sequence[Segment], book: Ledger, warm_s: float) -> None:
     try:
-        if warm_s:
-            with screen.Bar([warm_s]) as bar:
-                bar.begin("warming up until CPU per batch is flat")
-                warm(bench, warm_s, bar.say, lambda ms: screen.err.print(f"CPU per batch: {ms:.0f} ms", highlight=False))
+        screen.warm_up(lambda say, told: warm(bench, warm_s, say, told), warm_s)
         with screen.Bar([segment.expected_s for segment in segments]) as bar:
             steps = measure(bench, segments, book, bar.say)
             for number, segment in enumerate(segments, start=1):

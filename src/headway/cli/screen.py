@@ -4,7 +4,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
 
+from headway.bench.experiment import Say
 from headway.bench.ledger import Record
 from headway.bench.report import spread_words
 from headway.bench.suite import LATENCIES, Pace, summary
@@ -68,6 +69,14 @@ class Bar:
             completed=share,
             left=f"{_minutes(left)} left",
         )
+
+
+def warm_up(warm: Callable[[Say, Callable[[float], None]], object], limit_s: float) -> None:
+    """Warm a JVM, telling how it goes."""
+    if limit_s:
+        with Bar([limit_s]) as bar:
+            bar.begin("warming up until CPU per batch is flat")
+            warm(bar.say, lambda ms: err.print(f"CPU per batch: {ms:.0f} ms", highlight=False))
 
 
 def _minutes(seconds: float) -> str:

@@ -1,0 +1,79 @@
+"""`headway bench cost`: where a micro-batch's time goes, for stock Spark, tuned stock and Headway (claim C1)."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from headway.bench import cost as costs
+from headway.bench.experiment import Bench, Setting
+from headway.bench.ledger import Ledger, Record, newest, origin
+from headway.bench.report import figures_page
+from headway.bench.suite import base_setting, measure, plan, settings, warm
+from headway.cli import given, screen
+from headway.cli.claims import LEDGER
+from headway.errors import HeadwayError
+
+TITLES = {"cpu_parts": "Processor time per batch, ms", "wall_parts": "Wall time of a batch, ms"}
+
+
+def cost(
+    policies: Annotated[str, typer.Option(help="Policies, with commas between them.")] = ",".join(costs.POLICIES),
+    queries: Annotated[int, typer.Option(help="Number of queries.")] = 40,
+    rate: Annotated[int, typer.Option(help="Events per second and query.")] = 200,
+    seconds: Annotated[int, typer.Option(help="Measured seconds per policy.")] = 30,
+    settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 10,
+    seeds: Annotated[str, typer.Option(help="Seeds; for each one, all policies take their turn.")] = "1,2,3",
+    warm_s: Annotated[float, typer.Option("--warm", help="At most so many seconds of warm-up.")] = 360,
+    out: Annotated[Path, typer.Option(help="The page with the plots.")] = Path("headway-cost.html"),
+    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",
+    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+) -> None:
+    """Measure what a batch costs and where it goes, in one warm JVM."""
+    for key, value in (("queries", queries), ("rate", rate), ("seconds", seconds)):
+        given.at_least(key, value, 1)
+    for key, number in (("settle", settle), ("warm", warm_s)):
+        given.at_least(key, number, 0)
+    given.new_file("out", out)
+    cases = settings([queries], [rate], base_setting(Setting.delay, None, seconds, settle))
+    names, numbers, book = given.policies(policies), given.wholes("seeds", seeds, least=0), Ledger(ledger)
+    segments = plan(names, cases, numbers, book.done(), origin()["commit"], costs.EXPERIMENT)
+    if segments:
+        with screen.spark_session("headway-bench", cores=given.cores(cores), memory=given.memory(memory)) as spark:
+            bench = Bench(spark)
+            try:
+                screen.warm_up(lambda say, told: warm(bench, warm_s, say, told), warm_s)
+                with screen.Bar([segment.expected_s for segment in segments]) as bar:
+                    steps = measure(bench, segments, book, bar.say, costs.EXPERIMENT)
+                    for number, segment in enumerate(segments, start=1):
+                        bar.begin(f"{number}/{len(segments)} seed {segment.seed}, {', '.join(segment.policies)}")
+                        next(steps)
+                        bar.end()
+            finally:
+                bench.close()
+    records = [
+        r
+        for r in newest(book.records())
+        if r["experiment"] == costs.EXPERIMENT and r["commit"] == origin()["commit"] and r["setting"] == asdict(cases[0])
+    ]
+    if not records:
+        raise HeadwayError("nothing was measured")
+    for field in TITLES:
+        screen.out.print(table(records, field))
+    figures = [(TITLES[f], "Medians over seeds.", costs.figure(records, f)) for f in TITLES]
+    out.write_text(figures_page("What a micro-batch costs", figures), "utf-8")
+    screen.out.print(f"Plots: {out}", soft_wrap=True)
+
+
+def table(records: list[Record], field: str) -> Table:
+    """One row per part, one column per policy."""
+    made = Table(title=f"{TITLES[field]}: median of seeds", title_justify="left")
+    rows = costs.table(records, field)
+    for head in ("part", *rows[-1][1], "what it is"):
+        made.add_column(head, justify="left" if head in ("part", "what it is") else "right")
+    for part, row in rows:
+        made.add_row(part, *(f"{ms:,.1f}" for ms in row.values()), costs.MEANING[field].get(part, ""))
+    return made
