@@ -36,7 +36,7 @@ def twelve(policy: OrderPolicy, slots: int = 2, fixed_ms: float = 200) -> Virtua
 
 def test_in_steady_state_there_is_one_batch_per_window() -> None:
     world = VirtualWorld(Klink())
-    world.add(VirtualQuery("orders", window("3 s"), fixed_ms=100, per_row_ms=0.001))
+    world.add(VirtualQuery("orders", window("3 s"), VirtualInput(rows_per_s=100), fixed_ms=100, per_row_ms=0.01))
     world.run(until_ms=60_500)
     steady = [b for b in world.batches if b.began > 6_000]
     assert [b.began for b in steady] == list(range(6_200, 60_500, 3_000))

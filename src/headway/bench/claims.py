@@ -34,7 +34,6 @@ class Claim:
     experiment: str = "klink"
     candidate: str = "klink"
     baselines: tuple[str, ...] = ()  # the best of them counts
-    enough: tuple[str, ...] = ()  # of the baselines, those that must have been measured for a seed to count; all unless told
     field: str = "mean_ms"
     at: tuple[Mapping[str, Any], ...] = ()  # settings; the worst of them counts
     unit: Literal["ratio", "share", "count", "ms", "MB"] = "ratio"
@@ -150,8 +149,8 @@ def _pair(claim: Claim, at: Mapping[str, Any], records: list[Record]) -> tuple[R
         if all(record["setting"].get(name) == value for name, value in at.items()):
             groups.setdefault(json.dumps(record["setting"], sort_keys=True), {})[record["policy"]] = record
     for group in reversed(groups.values()):
-        if {claim.candidate, *(claim.enough or claim.baselines)} <= group.keys():
-            best = min((group[b] for b in claim.baselines if b in group), key=lambda r: float(r[claim.field]))
+        if {claim.candidate, *claim.baselines} <= group.keys():
+            best = min((group[b] for b in claim.baselines), key=lambda r: float(r[claim.field]))
             return group[claim.candidate], best
     return None
 

@@ -63,7 +63,7 @@ class Run:
     wrong: int  # panes whose count is not the true one
     cpu_ms: float  # of the driver, tasks included
     batch_ms: float  # mean time of a batch, without the wait at the gate
-    decide_ms: float  # spent in decisions, all in all
+    decide_ms: float  # processor time spent in decisions, all in all
     slots: int | None = None
     cpu_parts: dict[str, float] = field(default_factory=dict)  # ms of processor time per batch, by what it was for
     wall_parts: dict[str, float] = field(default_factory=dict)  # mean ms of a batch, phase by phase

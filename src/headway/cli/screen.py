@@ -23,7 +23,7 @@ from headway.bench.suite import LATENCIES, Pace, summary
 from headway.cli.given import state_folder
 from headway.errors import HeadwayError
 
-WIDE = 140  # into a file or a pipe, tables need not fold
+WIDE = 180  # into a file or a pipe, tables need not fold
 out = Console(width=None if sys.stdout.isatty() else WIDE)
 err = Console(stderr=True)
 

@@ -5,7 +5,7 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
+from time import thread_time
 from typing import Literal, Protocol
 
 from headway.estimate.pressure import Pressure
@@ -54,16 +54,16 @@ class Log(Protocol):
 
 
 class StopWatch:
-    """How much time decisions take, all in all: our own overhead."""
+    """How much processor time decisions take, all in all: our own overhead."""
 
     def __init__(self) -> None:
         self.total_ms, self.count, self._since = 0.0, 0, 0.0
 
     def start(self) -> None:
-        self._since = perf_counter()
+        self._since = thread_time()
 
     def stop(self) -> None:
-        self.total_ms += (perf_counter() - self._since) * 1000
+        self.total_ms += (thread_time() - self._since) * 1000
         self.count += 1
 
 

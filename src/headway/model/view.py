@@ -5,6 +5,10 @@ from dataclasses import dataclass, field
 from headway.model.deadline import Deadlines
 from headway.model.time import EventMs, WallMs
 
+# Batches that share cores take longer or shorter for reasons that drown so small a slope: it is believed no further down.
+LEAST_PER_ROW_MS = 0.005
+SILENT_PACE_MS = 10_000  # a query without rows and without open windows is asked no less often than this
+
 
 @dataclass(frozen=True, slots=True)
 class DelayView:
@@ -65,6 +69,7 @@ class QueryView:
     patience_ms: int = field(init=False)
     rows_per_s: float = field(init=False)
     window_ms: float = field(init=False)  # what the rows of one window cost, without the fixed part of a batch
+    split_load: float = field(init=False)  # the share of a slot that it takes if each of its windows has two batches
 
     def __post_init__(self) -> None:
         active = [i for i in self.inputs if not i.idle] or self.inputs  # an idle input holds nobody back
@@ -74,7 +79,9 @@ class QueryView:
             "patience_ms": max((i.patience_ms for i in self.inputs), default=0),
             "rows_per_s": sum(i.rows_per_s for i in self.inputs),
         }
-        known["window_ms"] = self.per_row_ms * known["rows_per_s"] * self.deadlines.period_ms / 1000
+        period_ms = self.deadlines.period_ms
+        known["window_ms"] = max(self.per_row_ms, LEAST_PER_ROW_MS) * known["rows_per_s"] * period_ms / 1000
+        known["split_load"] = (2 * self.fixed_ms + known["window_ms"]) / period_ms
         for name, value in known.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "deadline", self._deadline())
@@ -92,7 +99,15 @@ class QueryView:
         silent = self.state_rows == 0 and all(i.idle for i in self.inputs)
         if self.live and (self.pending or (self.granted_at is not None and not silent)):
             return WallMs(self.deadline + self.patience_ms)
-        return None if self.granted_at is None else WallMs(self.granted_at + self.pace_ms)
+        if self.granted_at is None:
+            return None
+        again = self.granted_at + self.pace_ms
+        if not (silent and self.inputs):
+            return WallMs(again)
+        # Should rows have come, this is when their first window is due; asking sooner would only cost. But a window of an
+        # hour must not find an hour's rows at its end.
+        due = self.deadlines.after(again - self.patience_ms - 1) + self.patience_ms
+        return WallMs(min(due, max(again, self.granted_at + SILENT_PACE_MS)))
 
     @property
     def running(self) -> bool:

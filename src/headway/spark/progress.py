@@ -48,9 +48,6 @@ def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
     )
 
 
-PHASES = ("planning", "log", "tasks", "state", "commit", "rest")
-
-
 def phases(progress: Mapping[str, Any]) -> dict[str, float]:
     """How long a finished batch was in each phase, in ms, without the wait at the gate."""
     durations, states = progress["durationMs"], progress.get("stateOperators") or []

@@ -119,7 +119,7 @@ class Klink:
         """Whether a window's rows are few enough to be read by the very batch that emits it.
 
         A batch before it spares the window the time of its rows, and costs everybody who waits meanwhile a fixed part: one
-        of them at most, since later ones have later deadlines. Where cores lie idle, to spare a sixth of a batch is enough
+        of them at most, since later ones have later deadlines. Where cores lie idle, to spare a tenth of a batch is enough
         to be worth the processor time.
         """
         parts = self.split * min(1.0, max(LEAST_SPARED, waiting))
@@ -129,7 +129,7 @@ class Klink:
 
 _NO_INPUT: tuple[None] = (None,)
 MOST_STEPS = 64
-LEAST_SPARED = 0.15  # of the fixed part of a batch
+LEAST_SPARED = 0.1  # of the fixed part of a batch
 
 
 def crowd_if_split(snap: Snapshot) -> float:
@@ -137,8 +137,7 @@ def crowd_if_split(snap: Snapshot) -> float:
 
     Sakasegawa's approximation for a queue with several servers: busy^sqrt(2 (slots + 1)) / (1 - busy).
     """
-    works = [(2 * q.fixed_ms + q.window_ms) / q.deadlines.period_ms for q in snap.queries]
-    busy = sum(works) / snap.slots
+    busy = sum([q.split_load for q in snap.queries]) / snap.slots
     return inf if busy >= 1 else busy ** sqrt(2 * (snap.slots + 1)) / (1 - busy)
 
 
