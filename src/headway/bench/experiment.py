@@ -126,6 +126,14 @@ class Bench:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def let_pass(what: str, seconds: float, say: Say) -> None:
+    """Wait, and say for how much longer."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        say(what, left)
+        time.sleep(min(0.5, left))
+
+
 def policy_named(text: str) -> OrderPolicy:
     return order_policy("stock" if text == "stock-tuned" else text)
 
@@ -207,11 +215,11 @@ class _Play:
     def _stretch(self, name: str, order: OrderPolicy) -> _Stretch:
         if order.gated:
             self.rt.use(order)
-        self._pass(f"{name}: settling", self.setting.settle)
+        let_pass(f"{name}: settling", self.setting.settle, self.say)
         watch = self.rt.controller.watch if order.gated else None
         stretch, before = _Stretch(name, int(time.time() * 1000)), self.meter.read()
         decide = watch.total_ms if watch else 0.0
-        self._pass(f"{name}: measuring", self.setting.seconds)
+        let_pass(f"{name}: measuring", self.setting.seconds, self.say)
         stretch.until_ms = int(time.time() * 1000)
         after = self.meter.read()
         stretch.cpu_ms, stretch.spent = after.driver - before.driver, spent(before, after)
@@ -219,12 +227,6 @@ class _Play:
             stretch.decide_ms = watch.total_ms - decide
             stretch.slots = self.rt.controller.slots.best
         return stretch
-
-    def _pass(self, what: str, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.say(what, left)
-            time.sleep(min(0.5, left))
 
     def _late_rows(self) -> int:
         if not self.rt.order.gated:

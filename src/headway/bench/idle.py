@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 
-from headway.bench.experiment import Bench, Say
+from headway.bench.experiment import Bench, Say, let_pass
 from headway.bench.meter import Meter
 from headway.policy.order import Klink
 from headway.workloads.delays import Uniform
@@ -48,9 +48,9 @@ def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) ->
             rt.start(writer, name=f"idle_{bench.runs}_{i}", checkpoint=f"{folder}/{i}")
             say(f"starting {i + 1}/{queries}", 0.0)
         took = time.monotonic() - began
-        _pass("settling", settle, say)
+        let_pass("settling", settle, say)
         start, since = meter.read(), time.monotonic()
-        _pass("waiting", seconds, say)
+        let_pass("waiting", seconds, say)
         end, elapsed = meter.read(), time.monotonic() - since
         after = _memory(spark, meter)
     shutil.rmtree(folder, ignore_errors=True)
@@ -66,10 +66,3 @@ def _memory(spark: Any, meter: Meter) -> tuple[int, int]:
     heap = spark._jvm.java.lang.Runtime.getRuntime()
     workers = sum(child.memory_info().rss for child in meter.driver.children(recursive=True))
     return meter.own.memory_info().rss + workers, heap.totalMemory() - heap.freeMemory()
-
-
-def _pass(what: str, seconds: float, say: Say) -> None:
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        say(what, left)
-        time.sleep(min(0.5, left))

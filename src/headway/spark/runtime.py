@@ -64,6 +64,7 @@ class Runtime:
         self._starting = threading.Lock()
         self._fallback_ms = duration_ms("fallback", fallback)
         self._last_batch: dict[str, tuple[int, int]] = {}
+        self._last_report: dict[str, Any] = {}
         self.journal_path: Path | None = None
         if self.order.gated:
             self._open(slots, journal)
@@ -258,8 +259,9 @@ class Runtime:
         """Runs when a query asks: its last batch is done then, and Spark has the report ready."""
         query = self._queries.get(name)
         progress = query._jsq.lastProgress() if query is not None else None
-        if progress is None:
-            return
+        if progress is None or progress.equals(self._last_report.get(name)):
+            return  # nothing new: an idle query asks again and again, and reading its report is what costs
+        self._last_report[name] = progress
         seen = batch_seen(json.loads(progress.json()), name)
         if seen is not None and self._last_batch.get(name) != (seen.batch, seen.began):
             self._last_batch[name] = (seen.batch, seen.began)
