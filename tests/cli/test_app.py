@@ -9,7 +9,7 @@ from headway.cli import doctor
 from headway.cli.app import app, main
 from headway.errors import HeadwayError
 
-COMMANDS = ("demo", "run", "explain", "replay", "bench", "claims", "doctor")
+COMMANDS = ("demo", "run", "explain", "replay", "bench", "sim", "claims", "doctor")
 
 
 def test_help_lists_every_command() -> None:
@@ -20,7 +20,12 @@ def test_help_lists_every_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [*([c] for c in COMMANDS), *(["bench", c] for c in ("klink", "coverage", "crash", "report"))]
+    "command",
+    [
+        *([c] for c in COMMANDS),
+        *(["bench", c] for c in ("klink", "cost", "density", "idle", "session", "cold", "coverage", "crash", "report")),
+        *(["sim", c] for c in ("paper", "ladder", "calibrate")),
+    ],
 )
 def test_every_command_explains_itself(command: list[str]) -> None:
     shown = CliRunner().invoke(app, [*command, "--help"])
@@ -56,6 +61,19 @@ PIPELINE = "import headway as hw\n\n@hw.query()\ndef one(rt, spark):\n    return
         ("run one.py --journal no/where.db", "journal = 'no/where.db': expected a file in a folder that exists"),
         ("bench klink --policies klink,foo", "order = 'foo': expected one of"),
         ("bench klink --policies klink,klink", "each once"),
+        ("bench klink --policies klink@0", "policies = 'klink@0': expected a gated policy and a number of slots"),
+        ("bench klink --policies stock@2", "policies = 'stock@2': expected a gated policy and a number of slots"),
+        ("bench cost --queries 0", "queries = 0: expected 1 or more"),
+        ("bench density --p99 0", "p99 = 0: expected 1 or more"),
+        ("bench density --policies nope", "order = 'nope': expected one of"),
+        ("bench idle --times 0", "times = 0: expected 1 or more"),
+        ("bench session --rates 1,none", "rates = 'none': expected a whole number"),
+        ("bench cold --seconds 0", "seconds = 0: expected 1 or more"),
+        ("sim paper --experiments all", "experiments = 'all': expected some of"),
+        ("sim paper --orders nope", "orders = 'nope': expected some of"),
+        ("sim paper --minutes 1", "minutes = 1: expected 2 or more"),
+        ("sim ladder --load 2", "load = '2': expected a share between 0 and 1"),
+        ("sim calibrate --ledger none.jsonl", "ledger: expected live runs of other settings"),
         ("bench klink --queries 10,x", "queries = 'x': expected a whole number"),
         ("bench klink --queries 1,2,3 --rate 1,2", "one for each of the 3"),
         ("bench klink --delay fast", "delay = 'fast': expected one of"),

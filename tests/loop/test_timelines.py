@@ -74,7 +74,8 @@ def test_the_window_due_soonest_is_served_before_the_longest_queue() -> None:
     world.run(until_ms=30_000)
     order = [g.query for at, g in grants(world) if at > 9_000]
     assert order == ["alerts", "orders"] * (len(order) // 2)
-    assert max(w.latency_ms for w in world.windows if w.query == "alerts" and w.end > 6_000) == 50
+    # 50 ms and 30 rows: what is done within a millisecond is seen at its end
+    assert max(w.latency_ms for w in world.windows if w.query == "alerts" and w.end > 6_000) == 51
 
 
 def test_with_one_slot_the_window_overdue_longest_is_next() -> None:

@@ -109,3 +109,24 @@ def test_a_query_goes_on_whoever_wrote_its_checkpoint(spark: Any, tmp_path: Path
         )
         query.awaitTermination()
         assert counts == {"a": turn + 1, "b": turn + 1}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("lean", [True, False])
+def test_a_lean_plan_leaves_its_logical_plan_behind(spark: Any, tmp_path: Path, lean: bool) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.headway.lean", str(lean).lower())
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("1\n2\n2\n")
+    rows = session.readStream.schema("n int").csv(str(tmp_path / "in"))
+    name = f"lean_{lean}"
+    query = rows.groupBy("n").count().writeStream.outputMode("complete").format("memory").queryName(name).start()
+    try:
+        query.processAllAvailable()
+        plan = query._jsq.streamingQuery().lastExecution().executedPlan()
+    finally:
+        query.stop()
+    assert {tuple(row) for row in session.table(name).collect()} == {(1, 1), (2, 2)}
+    assert [plan.logicalLink().isDefined(), plan.children().head().logicalLink().isDefined()] == [not lean] * 2
+    batch = session.range(5).groupBy("id").count()
+    assert batch._jdf.queryExecution().sparkPlan().logicalLink().isDefined()

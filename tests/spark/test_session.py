@@ -31,9 +31,10 @@ def test_a_number_of_rows_that_is_none_is_refused_in_one_line(rows: Any) -> None
         hw.tune(Builder(), rows_per_batch=rows)
 
 
-def test_a_builder_keeps_its_own_settings_and_jars() -> None:
-    tuned = hw.tune(Builder(**{"spark.jars": "mine.jar", "spark.app.name": "mine"}))
+def test_a_builder_keeps_its_own_settings_jars_and_extensions() -> None:
+    tuned = hw.tune(Builder(**{"spark.jars": "mine.jar", "spark.sql.extensions": "my.Extensions", "spark.app.name": "mine"}))
     assert tuned._options["spark.jars"] == f"mine.jar,{jvm.JAR}"
+    assert tuned._options["spark.sql.extensions"] == f"my.Extensions,{jvm.EXTENSIONS}"
     assert tuned._options["spark.app.name"] == "mine"
     assert tuned._options.items() >= profile().items()
 

@@ -7,7 +7,7 @@ so that only runs which took turns on the same machine are ever compared.
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from statistics import median
@@ -38,6 +38,7 @@ class Claim:
     at: tuple[Mapping[str, Any], ...] = ()  # settings; the worst of them counts
     unit: Literal["ratio", "share", "count", "ms", "MB"] = "ratio"
     reason: str = ""  # our reading, should it not be reproduced or not be measured
+    sim: Mapping[str, Any] | None = None  # what is different in the simulated column
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +100,11 @@ def load() -> list[Claim]:
 
 
 def _claim(item: dict[str, Any]) -> Claim:
-    fixed: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in item.items()}
-    return Claim(**fixed)
+    return Claim(**_tuples(item) | {"sim": _tuples(item.get("sim", {}))})
+
+
+def _tuples(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in item.items()}
 
 
 def judge(claims: Iterable[Claim], records: Sequence[Record]) -> list[Finding]:
@@ -109,6 +113,8 @@ def judge(claims: Iterable[Claim], records: Sequence[Record]) -> list[Finding]:
 
 def figure(claim: Claim, records: Sequence[Record], kind: str) -> Figure | None:
     """The claim's figure by the newest commit that was measured for it."""
+    if kind == "sim":
+        claim = replace(claim, **claim.sim or {})
     if claim.metric not in METRICS:
         return None
     fitting = [r for r in records if r["experiment"] == claim.experiment and r["kind"] == kind]

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import tempfile
 import time
@@ -15,7 +16,7 @@ from typing import Any, Literal
 import psutil
 
 from headway.bench.meter import Meter, spent
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, SettingError
 from headway.model.decision import OrderPolicy
 from headway.policy.load import order_policy
 from headway.workloads import delays
@@ -26,6 +27,7 @@ POOLS = {
     "spark.scheduler.mode": "FAIR",
     "spark.scheduler.allocation.file": (Path(__file__).parent / "pools.xml").as_uri(),
 }
+PARTITIONS = "spark.sql.shuffle.partitions"
 Say = Callable[[str, float], None]  # what is going on, and for how many more seconds
 
 
@@ -40,7 +42,7 @@ class Setting:
     window_ms: int = 3_000
     seconds: int = 30  # measured
     settle: int = 10  # run before that, not measured
-    compiled: bool = False  # with Spark's generated code
+    profile: str = "tuned"  # of the session: see `profile_named`
 
     @property
     def label(self) -> str:
@@ -65,6 +67,7 @@ class Run:
     batch_ms: float  # mean time of a batch, without the wait at the gate
     decide_ms: float  # processor time spent in decisions, all in all
     slots: int | None = None
+    since_ms: int = 0  # when the stretch began
     cpu_parts: dict[str, float] = field(default_factory=dict)  # ms of processor time per batch, by what it was for
     wall_parts: dict[str, float] = field(default_factory=dict)  # mean ms of a batch, phase by phase
 
@@ -98,19 +101,16 @@ class Bench:
     folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="headway-bench-"))
     runs: int = 0
 
-    def session(self, kind: Literal["plain", "tuned", "compiled"]) -> Any:
-        """Sessions share the JVM, so its warmth, but not their settings: as Spark comes, tuned, or tuned with code."""
-        from headway.spark.session import INTERPRETED, TUNED
-
-        if kind not in self.sessions:
-            made = self.spark.newSession()
-            for key, value in (TUNED | INTERPRETED).items():
-                wanted = kind == "tuned" or (kind == "compiled" and key in TUNED)
-                made.conf.set(key, value) if wanted else made.conf.unset(key)
-            # Spark's own 200 partitions for some hundred rows would be a man of straw.
-            made.conf.set("spark.sql.shuffle.partitions", "1")
-            self.sessions[kind] = made
-        return self.sessions[kind]
+    def session(self, profile: str) -> Any:
+        """Sessions share the JVM, so its warmth, but not their settings."""
+        if profile not in self.sessions:
+            made, wanted = self.spark.newSession(), profile_named(profile)
+            for key in profile_named("tuned"):
+                made.conf.set(key, wanted[key]) if key in wanted else made.conf.unset(key)
+            if PARTITIONS not in wanted:  # Spark's own 200 for some hundred rows would be a man of straw
+                made.conf.set(PARTITIONS, "1" if profile == "plain" else str(self.spark.sparkContext.defaultParallelism))
+            self.sessions[profile] = made
+        return self.sessions[profile]
 
     def run(self, policies: Sequence[str], setting: Setting, seed: int, say: Say) -> Iterator[Run]:
         """Gated policies take turns over the same running queries; a gateless one must stand alone.
@@ -134,8 +134,33 @@ def let_pass(what: str, seconds: float, say: Say) -> None:
         time.sleep(min(0.5, left))
 
 
+def profile_named(text: str) -> dict[str, str]:
+    """Settings of a session: `plain` as Spark comes, `tuned`, `compiled` (tuned, with generated code), and tuned but for
+    one setting, `without KEY`."""
+    from headway.spark.session import INTERPRETED, TUNED
+
+    named = {"plain": {}, "tuned": TUNED | INTERPRETED, "compiled": TUNED}
+    if text in named:
+        return named[text]
+    left_out = text.removeprefix("without ")
+    if left_out == text or left_out not in named["tuned"]:
+        raise SettingError("profile", text, f"one of {', '.join(named)}, or 'without KEY' with a key of the tuned one")
+    return {key: value for key, value in named["tuned"].items() if key != left_out}
+
+
 def policy_named(text: str) -> OrderPolicy:
-    return order_policy("stock" if text == "stock-tuned" else text)
+    """A policy as `headway bench` calls it: `stock-tuned` is stock on a tuned session, `klink@2` Klink on two slots."""
+    name, _, _ = text.partition("@")
+    return order_policy("stock" if name == "stock-tuned" else name)
+
+
+def slots_named(text: str) -> int | Literal["auto"]:
+    _, fixed, slots = text.partition("@")
+    if not fixed:
+        return "auto"
+    if not re.fullmatch(r"[1-9]\d*", slots) or not policy_named(text).gated:
+        raise SettingError("policies", text, "a gated policy and a number of slots, such as klink@2")
+    return int(slots)
 
 
 class _Play:
@@ -151,7 +176,7 @@ class _Play:
             "OFF"
         )  # stopping a gateless query breaks off its batch, which Spark calls an error
         self.names, self.orders, self.setting, self.seed, self.say = names, orders, setting, seed, say
-        self.spark = bench.session("plain" if names[0] == "stock" else "compiled" if setting.compiled else "tuned")
+        self.spark = bench.session("plain" if names[0] == "stock" else setting.profile)
         self.spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "100000")
         self.folder = f"{bench.folder}/{bench.runs}"
         self.rt = Runtime(self.spark, orders[0], journal=f"{bench.folder}/{bench.runs}.db")
@@ -214,7 +239,7 @@ class _Play:
 
     def _stretch(self, name: str, order: OrderPolicy) -> _Stretch:
         if order.gated:
-            self.rt.use(order)
+            self.rt.use(order, slots=slots_named(name))
         let_pass(f"{name}: settling", self.setting.settle, self.say)
         watch = self.rt.controller.watch if order.gated else None
         stretch, before = _Stretch(name, int(time.time() * 1000)), self.meter.read()
@@ -225,7 +250,7 @@ class _Play:
         stretch.cpu_ms, stretch.spent = after.driver - before.driver, spent(before, after)
         if watch:
             stretch.decide_ms = watch.total_ms - decide
-            stretch.slots = self.rt.controller.slots.best
+            stretch.slots = self.rt.controller.slots_now
         return stretch
 
     def _late_rows(self) -> int:
@@ -264,7 +289,7 @@ class _Play:
         each = max(1, batches)
         return Run(
             stretch.policy, self.setting, self.seed, latencies, dues, unfinished, batches, rows, max(late, dropped), wrong,
-            stretch.cpu_ms, took / each, stretch.decide_ms, stretch.slots,
+            stretch.cpu_ms, took / each, stretch.decide_ms, stretch.slots, stretch.since_ms,
             {part: ms / each for part, ms in stretch.spent.items()}, {phase: ms / each for phase, ms in walls.items()},
         )  # fmt: skip
 

@@ -102,10 +102,9 @@ def _table(by_policy: ByPolicy) -> str:
     return f"<p class=how>{how}</p>{_html_table(heads, rows)}"
 
 
-def spread_words(spread: Spread) -> str:
-    if spread.n == 1:
-        return f"{spread.middle:,.0f}"
-    return f"{spread.middle:,.0f} ({spread.low:,.0f}..{spread.high:,.0f})"
+def spread_words(spread: Spread, digits: int = 0) -> str:
+    middle, low, high = (f"{value:,.{digits}f}" for value in (spread.middle, spread.low, spread.high))
+    return middle if spread.n == 1 else f"{middle} ({low}..{high})"
 
 
 def _claims(findings: Sequence[Finding]) -> str:

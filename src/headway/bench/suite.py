@@ -29,6 +29,12 @@ class Segment:
     seed: int
 
     @property
+    def title(self) -> str:
+        profile = "" if self.setting.profile == Setting.profile else f", {self.setting.profile}"
+        who = self.policies[0] if len(self.policies) == 1 else f"{len(self.policies)} policies"
+        return f"{self.setting.label}, {who}{profile}"
+
+    @property
     def expected_s(self) -> float:
         """How long it takes on a warm two-core machine: starting a gated query costs the most of it."""
         start = self.setting.queries * (1.5 if policy_named(self.policies[0]).gated else 0.7)
@@ -45,11 +51,18 @@ def settings(queries: Sequence[int], rates: Sequence[int], base: Setting) -> lis
     return [replace(base, queries=count, rate=rate) for count, rate in pairs]
 
 
-def base_setting(delay: str, patience_ms: int | None, seconds: int, settle: int, rate: int = Setting.rate) -> Setting:
+def base_setting(
+    delay: str,
+    patience_ms: int | None,
+    seconds: int,
+    settle: int,
+    rate: int = Setting.rate,
+    queries: int = Setting.queries,
+) -> Setting:
     """A setting whose patience covers the delay, unless told otherwise: then no row is late."""
     longest = delays.parse(delay).max_ms
     patience = longest if patience_ms is None else patience_ms
-    return Setting(rate=rate, delay=delay, patience_ms=patience, seconds=seconds, settle=settle)
+    return Setting(queries=queries, rate=rate, delay=delay, patience_ms=patience, seconds=seconds, settle=settle)
 
 
 def plan(

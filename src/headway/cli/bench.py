@@ -2,13 +2,25 @@
 
 import typer
 
-from headway.cli import bench_cost, bench_coverage, bench_crash, bench_density, bench_idle, bench_klink, bench_report
+from headway.cli import (
+    bench_cold,
+    bench_cost,
+    bench_coverage,
+    bench_crash,
+    bench_density,
+    bench_idle,
+    bench_klink,
+    bench_report,
+    bench_session,
+)
 
 app = typer.Typer(help="Measure policies, predictions and recovery; results go into a ledger.")
 app.command("klink")(bench_klink.klink)
 app.command("cost")(bench_cost.cost)
 app.command("density")(bench_density.density)
 app.command("idle")(bench_idle.idle)
+app.command("session")(bench_session.session)
+app.command("cold")(bench_cold.cold)
 app.command("coverage")(bench_coverage.coverage)
 app.command("crash")(bench_crash.crash)
 app.command("report")(bench_report.report)

@@ -8,12 +8,13 @@ import typer
 from rich.table import Table
 
 from headway.bench import cost as costs
-from headway.bench.experiment import Bench, Setting
+from headway.bench.experiment import Setting
 from headway.bench.ledger import Ledger, Record, newest, origin
 from headway.bench.report import figures_page
-from headway.bench.suite import base_setting, measure, plan, settings, warm
+from headway.bench.suite import base_setting, plan, settings
 from headway.cli import given, screen
 from headway.cli.claims import LEDGER
+from headway.cli.measuring import measured
 from headway.errors import HeadwayError
 
 TITLES = {"cpu_parts": "Processor time per batch, ms", "wall_parts": "Wall time of a batch, ms"}
@@ -41,19 +42,7 @@ def cost(
     cases = settings([queries], [rate], base_setting(Setting.delay, None, seconds, settle))
     names, numbers, book = given.policies(policies), given.wholes("seeds", seeds, least=0), Ledger(ledger)
     segments = plan(names, cases, numbers, book.done(), origin()["commit"], costs.EXPERIMENT)
-    if segments:
-        with screen.spark_session("headway-bench", cores=given.cores(cores), memory=given.memory(memory)) as spark:
-            bench = Bench(spark)
-            try:
-                screen.warm_up(lambda say, told: warm(bench, warm_s, say, told), warm_s)
-                with screen.Bar([segment.expected_s for segment in segments]) as bar:
-                    steps = measure(bench, segments, book, bar.say, costs.EXPERIMENT)
-                    for number, segment in enumerate(segments, start=1):
-                        bar.begin(f"{number}/{len(segments)} seed {segment.seed}, {', '.join(segment.policies)}")
-                        next(steps)
-                        bar.end()
-            finally:
-                bench.close()
+    measured(segments, book, warm_s, cores=given.cores(cores), memory=given.memory(memory), experiment=costs.EXPERIMENT)
     records = [
         r
         for r in newest(book.records())

@@ -7,23 +7,12 @@ from typing import Annotated
 
 import typer
 
-from headway.bench.experiment import POOLS, Bench, Setting
+from headway.bench.experiment import POOLS, Setting
 from headway.bench.ledger import Ledger, newest, origin
-from headway.bench.suite import (
-    EXPERIMENT,
-    GATED,
-    GATELESS,
-    Segment,
-    base_setting,
-    by_setting,
-    measure,
-    plan,
-    ratio_to_best,
-    settings,
-    warm,
-)
+from headway.bench.suite import EXPERIMENT, GATED, GATELESS, base_setting, by_setting, plan, ratio_to_best, settings
 from headway.cli import given, screen
 from headway.cli.claims import LEDGER
+from headway.cli.measuring import measured
 
 
 def klink(
@@ -50,25 +39,8 @@ def klink(
     names, numbers, book = given.policies(policies), given.wholes("seeds", seeds, least=0), Ledger(ledger)
     given_memory, given_cores = given.memory(memory), given.cores(cores)
     segments = plan(names, cases, numbers, book.done() if resume else (), origin()["commit"])
-    if segments:
-        with screen.spark_session("headway-bench", cores=given_cores, memory=given_memory, **POOLS) as spark:
-            _measure(Bench(spark), segments, book, warm_s)
-    else:
-        screen.err.print("everything asked for is in the ledger already (--no-resume measures it again)", highlight=False)
+    measured(segments, book, warm_s, cores=given_cores, memory=given_memory, **POOLS)
     _show(book, names, cases, numbers)
-
-
-def _measure(bench: Bench, segments: Sequence[Segment], book: Ledger, warm_s: float) -> None:
-    try:
-        screen.warm_up(lambda say, told: warm(bench, warm_s, say, told), warm_s)
-        with screen.Bar([segment.expected_s for segment in segments]) as bar:
-            steps = measure(bench, segments, book, bar.say)
-            for number, segment in enumerate(segments, start=1):
-                bar.begin(f"{number}/{len(segments)} seed {segment.seed}, {segment.setting.label}")
-                next(steps)
-                bar.end()
-    finally:
-        bench.close()
 
 
 def _show(book: Ledger, policies: Sequence[str], cases: Sequence[Setting], seeds: Sequence[int]) -> None:

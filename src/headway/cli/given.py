@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from headway.bench.experiment import policy_named
+from headway.bench.experiment import policy_named, slots_named
 from headway.errors import HeadwayError, SettingError
 from headway.model.time import WallMs
 
@@ -35,7 +35,19 @@ def policies(text: str) -> list[str]:
         raise SettingError("policies", text, "one or more policies, each once")
     for policy in out:
         policy_named(policy)
+        slots_named(policy)
     return out
+
+
+def share(key: str, text: str) -> float:
+    """A number between 0 and 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        raise SettingError(key, text, "a share between 0 and 1, such as 0.7")
+    return value
 
 
 def at_least(key: str, value: float, least: float) -> None:

@@ -92,7 +92,7 @@ class Controller:
         self.queries: dict[str, QueryTracker] = {}
         self.pressure = pressure or Pressure()
         self.slots = Slots(cores, least=cores if one_task else 1)
-        self._fixed_slots = None if slots == "auto" else slots
+        self.fix_slots(slots)
         self._inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._gauged: tuple[WallMs, float, int] | None = None
         self._batches = 0
@@ -100,6 +100,10 @@ class Controller:
         self._said: Decision | None = None
         self._draining = False
         self._idle = threading.Event()
+
+    def fix_slots(self, slots: int | Literal["auto"]) -> None:
+        """From now on so many batches at once, or as many as fill the cores."""
+        self._fixed_slots = None if slots == "auto" else slots
 
     def post(self, message: Message) -> None:
         """Put a message into the inbox; any thread may."""
@@ -177,12 +181,16 @@ class Controller:
                 return min(decided.until, WallMs(self.clock.now() + GAUGE_EVERY_MS))
 
     @property
+    def slots_now(self) -> int:
+        return self._fixed_slots or self.slots.best
+
+    @property
     def _running(self) -> int:
         return sum(q.view().running for q in self.queries.values())
 
     @property
     def _full(self) -> bool:
-        return self._running >= (self._fixed_slots or self.slots.best)
+        return self._running >= self.slots_now
 
     def tick(self) -> Decision:
         now = self.clock.now()
@@ -199,8 +207,7 @@ class Controller:
         return decided
 
     def snapshot(self, now: WallMs) -> Snapshot:
-        slots = self._fixed_slots or self.slots.best
-        return Snapshot(now, tuple(q.view() for q in self.queries.values()), slots, self.pressure.view())
+        return Snapshot(now, tuple(q.view() for q in self.queries.values()), self.slots_now, self.pressure.view())
 
     def _apply(self, decided: Decision, now: WallMs) -> str:
         if isinstance(decided, Hold):

@@ -49,8 +49,7 @@ class Runtime:
         journal: str | Path | None = None,
         fallback: str | int = "10 seconds",
     ) -> None:
-        if slots != "auto" and (not isinstance(slots, int) or isinstance(slots, bool) or slots < 1):
-            raise SettingError("slots", slots, "'auto' or a number of 1 or more")
+        _check_slots(slots)
         self.spark = spark
         self.order: OrderPolicy = Klink() if order is None else order
         if not hasattr(self.order, "decide"):
@@ -170,10 +169,13 @@ class Runtime:
             self.stop()
         return True
 
-    def use(self, order: OrderPolicy) -> None:
-        """Go on with another gated policy; the running queries notice nothing but their turn."""
+    def use(self, order: OrderPolicy, *, slots: int | Literal["auto"] | None = None) -> None:
+        """Go on with another gated policy, or another number of slots; the queries notice nothing but their turn."""
         if not (self.order.gated and order.gated):
             raise HeadwayError("only gated policies can be exchanged while queries run: start a new Runtime instead")
+        if slots is not None:
+            _check_slots(slots)
+            self.controller.fix_slots(slots)
         self.order = self.controller.policy = order
 
     def stop(self) -> None:
@@ -274,6 +276,11 @@ class Runtime:
         traceback.print_exception(error)
         sys.stderr.write(f"headway: the controller has failed ({error!r}); queries go on ungated\n")
         self._gate.close()
+
+
+def _check_slots(slots: Any) -> None:
+    if slots != "auto" and (not isinstance(slots, int) or isinstance(slots, bool) or slots < 1):
+        raise SettingError("slots", slots, "'auto' or a number of 1 or more")
 
 
 def _release_at_end(query: Any, lease: Lease) -> None:

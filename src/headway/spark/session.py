@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import HeadwayError, SettingError
-from headway.spark.jvm import CHECKPOINTS, JAR
+from headway.spark.jvm import CHECKPOINTS, EXTENSIONS, JAR
 
 # What suits many small batches. Each of these moves stock Spark as well as Headway; `headway bench` gives both the same.
 # `docs/session.md` has the gain of each.
@@ -20,6 +20,8 @@ TUNED = {
     "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
     # With one partition `rt.watermark` makes a batch one task that shuffles nothing; queries run side by side instead.
     "spark.sql.shuffle.partitions": "1",
+    # Spark serialises a batch's plan half a dozen times, and most of its bytes are the logical plan, which no task needs.
+    "spark.headway.lean": "true",
 }
 INTERPRETED = {
     # A watermark is a constant in generated code and changes with every batch: each batch would compile anew.
@@ -52,8 +54,10 @@ def tune(builder: Any, *, rows_per_batch: int = 1_000) -> Any:
     """
     for key, value in profile(rows_per_batch).items():
         builder = builder.config(key, value)
-    jars = getattr(builder, "_options", {}).get("spark.jars")
-    return builder.config("spark.jars", ",".join(filter(None, [jars, str(JAR)])))
+    given = getattr(builder, "_options", {})
+    for key, ours in (("spark.jars", str(JAR)), ("spark.sql.extensions", EXTENSIONS)):
+        builder = builder.config(key, ",".join(filter(None, [given.get(key), ours])))
+    return builder
 
 
 def java_problem() -> str | None:
@@ -107,3 +111,12 @@ def session(
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def plain(app: str = "spark", *, cores: int = 2, memory: str = "4g") -> Any:
+    """A local session as Spark comes, with nothing of ours but a driver's memory: to compare with."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder: Any = SparkSession.builder.master(f"local[{cores}]").appName(app)
+    return builder.config("spark.driver.memory", memory).config("spark.ui.enabled", "false").getOrCreate()

@@ -3,9 +3,13 @@
 They know nothing of when a window may be swept, so batches run in between and a watermark is announced when it is ripe.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from headway.model.decision import Decision, Grant, Hold
 from headway.model.time import WallMs
@@ -24,6 +28,10 @@ class _WorkConserving:
 
     def says(self, query: QueryView, now: WallMs) -> str:
         raise TypeError("a baseline must say why")
+
+    def urgency(self, queries: Sequence[QueryView], now: WallMs) -> NDArray[np.float64]:
+        """The smallest goes first."""
+        return np.array([self.rank(q, now) for q in queries])
 
     def decide(self, snap: Snapshot) -> Decision:
         # A query that read its rows this very millisecond has none; a poll for none would only cost.

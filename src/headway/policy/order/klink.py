@@ -66,6 +66,10 @@ class Klink:
         watermark = announce(chosen, now, ahead=early or bool(whole[best]), crowd=(crowd - 1) / snap.slots)
         return Grant(chosen.name, watermark, because=_because(chosen, float(least), now, crowd))
 
+    def urgency(self, queries: Sequence[QueryView], now: WallMs) -> Floats:
+        """The smallest goes first."""
+        return self.slack_ms(queries, now)
+
     def slack_ms(self, queries: Sequence[QueryView], now: WallMs) -> Floats:
         """Expected slack of each query: the least over its inputs (section 3.3); minus infinity for an unknown one."""
         out = np.array([-inf if q.due is None else inf for q in queries])

@@ -1,7 +1,8 @@
 """The part of Headway that runs inside Spark's JVM: a jar of a few classes, compiled from the Java files beside it.
 
-It holds the control source and the workloads' clock as Java twins of the Python sources, and a checkpoint writer that
-starts no processes. Nothing depends on it: without the jar the Python sources do the same, at a higher price.
+It holds the control source and the workloads' clock as Java twins of the Python sources, a checkpoint writer that starts
+no processes, and a rule that leaves out of a batch's plan what no task needs. Nothing depends on it: without the jar the
+Python sources do the same, at a higher price.
 """
 
 import hashlib
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 CONTROL, CLOCK = "headway-control", "headway-clock"  # the names of the sources in it
-CHECKPOINTS = "headway.LocalCheckpoints"
+CHECKPOINTS, EXTENSIONS = "headway.LocalCheckpoints", "headway.Extensions"
 JAR = Path(__file__).parent / "headway.jar"
 SOURCES = sorted((Path(__file__).parent / "headway").glob("*.java"))
 

@@ -1,0 +1,36 @@
+"""Segments measured in one warm JVM, with a bar that says how long the rest will take."""
+
+from collections.abc import Sequence
+
+from headway.bench.experiment import Bench
+from headway.bench.ledger import Ledger
+from headway.bench.suite import EXPERIMENT, Segment, measure, warm
+from headway.cli import screen
+
+
+def measured(
+    segments: Sequence[Segment],
+    book: Ledger,
+    warm_s: float,
+    *,
+    cores: int,
+    memory: str,
+    experiment: str = EXPERIMENT,
+    **conf: str,
+) -> None:
+    """Measure all segments; every result is in the ledger before the next one begins."""
+    if not segments:
+        screen.err.print("everything asked for is in the ledger already", highlight=False)
+        return
+    with screen.spark_session("headway-bench", cores=cores, memory=memory, **conf) as spark:
+        bench = Bench(spark)
+        try:
+            screen.warm_up(lambda say, told: warm(bench, warm_s, say, told), warm_s)
+            with screen.Bar([segment.expected_s for segment in segments]) as bar:
+                steps = measure(bench, segments, book, bar.say, experiment)
+                for number, segment in enumerate(segments, start=1):
+                    bar.begin(f"{number}/{len(segments)} seed {segment.seed}, {segment.title}")
+                    next(steps)
+                    bar.end()
+        finally:
+            bench.close()

@@ -1,0 +1,367 @@
+"""The papers' engine in virtual time: chains of operators with queues between them, cores that a scheduler hands out.
+
+Every cycle of `r` milliseconds the policy orders the queries; each in turn gets the core time it can use, until there is
+none left. The default is what an operating system does: all operators with something to do share the cores equally.
+
+Queued events take memory. The fuller the heap, the more of the cores goes to the garbage collector: with a share `u` of it
+in use, a collection costs the living `u` and lasts until the free `1 - u` is used up, so the work per event grows by
+`gc x u / (1 - u)`. At the bound, sources take in nothing: backpressure. A generator that is held up makes no events
+meanwhile, as a benchmark's does that waits for the system under test.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import process_time
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.estimate.delays import Epochs
+from headway.model.time import EventMs, WallMs
+from headway.model.view import InputView, QueryView
+from headway.sim.pipelines import Pipeline
+from headway.workloads.delays import Delay
+
+Floats = NDArray[np.float64]
+EPS = 1e-6
+
+
+class Order(Protocol):
+    """What the engine asks of a policy: who goes first. Every order policy of ours can say."""
+
+    def urgency(self, queries: Sequence[QueryView], now: WallMs) -> Floats: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One node of the paper's cluster."""
+
+    cores: int = 24
+    memory_bytes: float = 17.5e9  # of queued events; more is not taken in
+    heap_bytes: float = 19.5e9
+    gc: float = 0.035  # share of work that the collector adds when half of the heap lives
+    cycle_ms: int = 120  # r
+    switch_ms: float = 0.5  # a core that turns to another query
+    quantum_ms: int = 20  # how finely the operating system shares, for the default
+    pressed: float = 0.8  # b: from this share of the bound on, Klink's memory policy is on
+    calm_after_ms: int = 3_000  # it ends after that, or when half is freed
+
+
+PAPER = Machine()
+
+
+@dataclass(slots=True)
+class _Marks:
+    """The sweeping watermarks of one query that are on their way."""
+
+    coming: deque[tuple[float, int]] = field(default_factory=deque)  # when it is ingested, window end
+    inside: deque[tuple[float, int]] = field(default_factory=deque)  # what the last operator must have seen, window end
+
+
+@dataclass
+class Trace:
+    """What was seen: latencies of sweeping watermarks, and the machine over time."""
+
+    latencies_ms: list[float] = field(default_factory=list)
+    at_ms: list[int] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)  # share of the bound, cycle by cycle
+    cpu: list[float] = field(default_factory=list)  # share of the cores at work, collector included
+    processed: float = 0.0  # events, counted at every operator
+    offered: float = 0.0
+    seconds: float = 0.0
+    decide_s: float = 0.0  # real time that decisions took
+    ideal_ms: float = 0.0  # what one event costs through the whole chain
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which operator of which query is on which node, and what an event costs from there to where the node's part ends."""
+
+    here: list[NDArray[np.bool_]]  # per node: query x operator
+    end: list[NDArray[np.int64]]  # per node: the first operator after the part of the chain that is here
+    tail: list[Floats]  # per node: query x operator; 0 for what is elsewhere
+    tail_whole: Floats  # per operator, to the end of the chain
+
+    @classmethod
+    def spread(cls, queries: int, operators: int, nodes: int, cost: Floats, reach: Floats) -> "Layout":
+        """Successive parts of a chain lie on successive nodes, and queries begin on each node in turn."""
+        part = np.arange(operators) * nodes // operators if nodes > 1 else np.zeros(operators, dtype=np.int64)
+        node = (part[None, :] + np.arange(queries)[:, None]) % nodes
+        here, end, tail = [], [], []
+        for n in range(nodes):
+            local = node == n
+            stop = np.where(local.any(axis=1), operators - np.argmax(local[:, ::-1], axis=1), 0)
+            costs = np.array(
+                [
+                    [tail_cost(cost, reach, k, stop[q]) if local[q, k] else 0.0 for k in range(operators)]
+                    for q in range(queries)
+                ]
+            )
+            here.append(local)
+            end.append(stop)
+            tail.append(costs)
+        return cls(here, end, tail, np.array([tail_cost(cost, reach, k, operators) for k in range(operators)]))
+
+
+def tail_cost(cost: Floats, reach: Floats, start: int, stop: int) -> float:
+    """What one event at operator `start` costs until operator `stop`, with those that it brings forth."""
+    return float((cost[start:stop] * reach[start:stop]).sum() / reach[start])
+
+
+class Engine:
+    """`queries` copies of a pipeline on one or more machines."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        queries: int,
+        policy: Order | None,
+        delay: Delay,
+        *,
+        seed: int = 0,
+        machine: Machine = PAPER,
+        nodes: int = 1,
+        memory_policy: bool = False,
+        closed: bool = True,
+        confidence: float = 0.95,
+    ) -> None:
+        """Without a policy all operators share the cores. `closed`: a generator that is held up makes nothing meanwhile."""
+        self.pipeline, self.policy, self.machine, self.nodes = pipeline, policy, machine, nodes
+        self.memory_policy, self.closed, self.confidence, self.delay = memory_policy, closed, confidence, delay
+        self.chance = np.random.default_rng(seed)
+        self.n, self.k = queries, len(pipeline.operators)
+        self.cost, self.selectivity = np.array(pipeline.costs_ms), np.array([o.selectivity for o in pipeline.operators])
+        self.reach = np.array(pipeline.reach)
+        self.whole_ms = float((self.cost * self.reach).sum())
+        self.layout = Layout.spread(queries, self.k, nodes, self.cost, self.reach)
+        self.now = 0
+        self.starts = self.chance.integers(0, 20_000, queries)
+        self.outside = np.zeros(queries)  # generated, not yet taken in
+        self.made = np.zeros(queries)  # generated in all
+        self.queue = np.zeros((queries, self.k))
+        self.done = np.zeros((queries, self.k))
+        self.head = np.full(queries, np.inf)  # what the last operator must have seen for the next mark to be through
+        self.marks = [_Marks() for _ in range(queries)]
+        self.next_end = np.array([pipeline.deadlines.after(int(s)) for s in self.starts])
+        self.next_in = np.full(queries, np.inf)  # when the next mark is ingested
+        self.epochs = [[Epochs() for _ in range(pipeline.inputs)] for _ in range(queries)]
+        rate = pipeline.events_per_s / pipeline.inputs
+        fresh = tuple(InputView(f"in{i}", 0, live=True, rows_per_s=rate) for i in range(pipeline.inputs))
+        self.inputs: list[tuple[InputView, ...]] = [fresh] * queries
+        self.swept = [EventMs(int(s)) for s in self.starts]
+        self.ran_at = self.starts.copy()
+        self.views: list[QueryView | None] = [None] * queries
+        self.pressed_since: int | None = None
+        self.pressed_from = 0.0
+        self.trace = Trace(ideal_ms=self.whole_ms)
+
+    # ---- the run
+
+    def run(self, seconds: int, warm_s: int = 60) -> Trace:
+        step = self.machine.cycle_ms if self.policy is not None else self.machine.quantum_ms
+        for start in range(0, seconds * 1000, step):
+            self._cycle(start, step, count=start >= warm_s * 1000)
+        self.trace.seconds = max(0, seconds - warm_s)
+        return self.trace
+
+    def _cycle(self, start: int, step: int, count: bool) -> None:
+        self.now = start + step
+        self._generate(start, step)
+        before, used, machine = self.done.sum(), self._memory(), self.machine
+        speed = 1 / (1 + machine.gc * used / max(EPS, machine.heap_bytes / machine.memory_bytes - used))
+        self.room = max(0.0, (1 - used) * machine.memory_bytes * self.nodes / self.pipeline.event_bytes)
+        whole = machine.cores * step * speed
+        if self.policy is None:
+            left = [self._share(node, whole) for node in range(self.nodes)]
+        else:
+            draining = self.memory_policy and self._pressed(used)
+            left = [self._serve(node, whole, start, draining) for node in range(self.nodes)]
+        self._pass_marks(count)
+        if count:
+            self.trace.processed += float(self.done.sum() - before)
+            self.trace.memory.append(used)
+            self.trace.cpu.append(1 - sum(left) / whole / self.nodes)
+
+    def _generate(self, start: int, step: int) -> None:
+        """Events and watermarks that come in during this cycle."""
+        fresh = np.clip(self.now - self.starts, 0, step) * (self.pipeline.events_per_s / 1000)
+        if self.closed:  # at most half a second's worth waits outside
+            fresh = np.minimum(fresh, np.maximum(0.0, self.pipeline.events_per_s / 2 - self.outside))
+        self.trace.offered += float(fresh.sum())
+        self.outside += fresh
+        self.made += fresh
+        for q in np.flatnonzero(self.next_end <= self.now).tolist():
+            while self.next_end[q] <= self.now:
+                self._delay_mark(q, int(self.next_end[q]))
+                self.next_end[q] = self.pipeline.deadlines.after(int(self.next_end[q]))
+        for q in np.flatnonzero(self.next_in <= self.now).tolist():
+            marks = self.marks[q]
+            while marks.coming and marks.coming[0][0] <= self.now:
+                at, end = marks.coming.popleft()
+                # It stands behind all that came before it in this cycle.
+                place = self.made[q] - fresh[q] * (self.now - max(at, start)) / step
+                marks.inside.append((place * self.reach[-1], end))
+            self.head[q] = marks.inside[0][0]
+            self.next_in[q] = marks.coming[0][0] if marks.coming else np.inf
+
+    def _delay_mark(self, q: int, end: int) -> None:
+        """Each input's watermark takes a delay of its own; a join waits for the last. None overtakes another."""
+        drawn = self.delay.quantile(self.chance.random(self.pipeline.inputs)).tolist()
+        self.epochs[q] = [e.add(ms, ms**2, ((ms, 1.0),)) for e, ms in zip(self.epochs[q], drawn, strict=True)]
+        coming = self.marks[q].coming
+        coming.append((max(end + max(drawn), coming[-1][0] if coming else 0.0), end))
+        self.next_in[q] = coming[0][0]
+
+    def _memory(self) -> float:
+        """Share of the bound that queued events take."""
+        return float(self.queue.sum()) * self.pipeline.event_bytes / (self.machine.memory_bytes * self.nodes)
+
+    # ---- without a policy: everybody shares
+
+    def _share(self, node: int, whole: float) -> float:
+        """All operators with something to do get equal core time, none more than a core's. Returns what is left."""
+        here = self.layout.here[node]
+        need = np.where(here, self.queue * self.cost, 0.0)
+        need[:, 0] += np.where(here[:, 0], self.outside * self.cost[0], 0.0)
+        given = water_fill(need.ravel(), whole, most=whole / self.machine.cores).reshape(need.shape) / self.cost
+        for k in range(self.k - 1, 0, -1):
+            self._process(k, np.minimum(self.queue[:, k], given[:, k]))
+        taken = np.where(here[:, 0], np.minimum(given[:, 0], self.outside), 0.0)
+        taken *= min(1.0, self.room / max(EPS, float(taken.sum())))
+        self.room -= float(taken.sum())
+        self.outside -= taken
+        self.queue[:, 0] += taken
+        self._process(0, taken)
+        return whole - float((given * self.cost).sum())
+
+    def _process(self, k: int, n: Floats) -> None:
+        self.queue[:, k] -= n
+        self.done[:, k] += n
+        if k + 1 < self.k:
+            self.queue[:, k + 1] += n * self.selectivity[k]
+
+    # ---- with a policy: the most urgent first
+
+    def _serve(self, node: int, whole: float, start: int, draining: bool) -> float:
+        """Whoever is first gets all the core time it can use, then the next. Returns what is left."""
+        tail, first = self.layout.tail[node], self.layout.here[node][:, 0]
+        outside = np.where(first & (not draining), self.outside, 0.0)
+        need = (self.queue * tail).sum(axis=1) + outside * tail[:, 0]
+        # A query's operators are a thread each: it can be on as many cores as it has operators here.
+        most = self.layout.here[node].sum(axis=1) * (whole / self.machine.cores)
+        need = np.minimum(np.where(need > EPS, need + self.machine.switch_ms, 0.0), most)
+        if need.sum() <= whole:  # there is enough for all: nothing to decide
+            budget = need
+        else:
+            order = self._order(start, draining)
+            before = np.cumsum(need[order]) - need[order]
+            budget = np.zeros(self.n)
+            budget[order] = np.clip(whole - before, 0.0, need[order])
+        self._spend(node, np.maximum(0.0, budget - self.machine.switch_ms), outside)
+        for q in np.flatnonzero(budget > 0).tolist():
+            self.ran_at[q], self.views[q] = self.now, None
+        return whole - float(budget.sum())
+
+    def _order(self, start: int, draining: bool) -> NDArray[np.int64]:
+        assert self.policy is not None
+        views = [self._view(q) for q in range(self.n)]
+        began = process_time()
+        urgency = self.policy.urgency(views, WallMs(start))
+        self.trace.decide_s += process_time() - began
+        if not draining:
+            return np.argsort(urgency, kind="stable")
+        # What frees most first, by the policy's own measure: all that is queued behind the source, as far as a cycle goes.
+        fits = self.machine.cycle_ms / self.whole_ms
+        freed = np.minimum(self.queue.sum(axis=1), fits) * (1 - self.reach[-1] * self.selectivity[-1])
+        return np.lexsort((urgency, -np.round(freed)))
+
+    def _spend(self, node: int, budget: Floats, outside: Floats) -> None:
+        """Run queued events to the end of the chain, or of the part that is here, the furthest first; then new ones."""
+        layout = self.layout
+        tail = layout.tail[node]
+        for k in range(self.k - 1, -1, -1):
+            local = layout.here[node][:, k]
+            n = np.where(local, np.minimum(self.queue[:, k], budget / np.where(local, tail[:, k], 1.0)), 0.0)
+            if n.any():
+                budget = budget - n * tail[:, k]
+                self.queue[:, k] -= n
+                self._through(node, k, n)
+        local = layout.here[node][:, 0]
+        n = np.where(local, np.minimum(outside, budget / np.where(local, tail[:, 0], 1.0)), 0.0)
+        n *= min(1.0, self.room / max(EPS, float(n.sum())))
+        self.outside -= n
+        self._through(node, 0, n)
+
+    def _through(self, node: int, k: int, n: Floats) -> None:
+        """`n` events go from operator `k` as far as this node has the chain; the rest of the chain finds them queued."""
+        share = self.reach / self.reach[k]
+        end = self.layout.end[node]
+        inside = (np.arange(self.k) >= k) & (np.arange(self.k) < end[:, None])
+        self.done += np.where(inside, n[:, None] * share, 0.0)
+        sent = np.flatnonzero((end < self.k) & (n > 0))
+        if len(sent):
+            moved = n[sent] * share[end[sent]]
+            self.queue[sent, end[sent]] += moved
+            self.room -= float(moved.sum())
+
+    def _pressed(self, used: float) -> bool:
+        """The memory policy is on from the bound `b` until half is freed or its time is over."""
+        if self.pressed_since is None and used >= self.machine.pressed:
+            self.pressed_since, self.pressed_from = self.now, used
+        elif self.pressed_since is not None:
+            over = self.now - self.pressed_since >= self.machine.calm_after_ms
+            if over or used <= self.pressed_from / 2:
+                self.pressed_since = None
+        return self.pressed_since is not None
+
+    def _view(self, q: int) -> QueryView:
+        view = self.views[q]
+        if view is None:
+            queued = self.outside[q] + float(self.queue[q] @ self.layout.tail_whole) / self.whole_ms
+            ran = int(self.ran_at[q])
+            view = self.views[q] = QueryView(
+                f"q{q:04d}", self.inputs[q], self.pipeline.deadlines, waiting_since=WallMs(ran),
+                # The oldest queued event came when, at its rate, all queued ones began to come.
+                granted_at=WallMs(ran - round(queued / self.pipeline.events_per_s * 1000)),
+                announced=self.swept[q], swept=self.swept[q], ahead=True,
+                fixed_ms=self.machine.switch_ms, per_row_ms=self.whole_ms,
+                selectivity=float(self.reach[-1] * self.selectivity[-1]),
+            )  # fmt: skip
+        return view
+
+    # ---- watermarks on their way
+
+    def _pass_marks(self, count: bool) -> None:
+        """Watermarks whose last event before them has passed the last operator are out."""
+        through = self.done[:, -1] + EPS * np.maximum(1.0, self.done[:, -1])
+        for q in np.flatnonzero(through >= self.head).tolist():
+            inside = self.marks[q].inside
+            while inside and through[q] >= inside[0][0]:
+                _, end = inside.popleft()
+                if count:
+                    self.trace.latencies_ms.append(self.now - end)
+                    self.trace.at_ms.append(self.now)
+                self._swept(q, end)
+            self.head[q] = inside[0][0] if inside else np.inf
+
+    def _swept(self, q: int, end: int) -> None:
+        self.swept[q] = EventMs(end)
+        self.inputs[q] = tuple(
+            InputView(i.name, 0, live=True, rows_per_s=i.rows_per_s, delay=e.view(self.confidence))
+            for i, e in zip(self.inputs[q], self.epochs[q], strict=True)
+        )
+        self.views[q] = None
+
+
+def water_fill(need: Floats, whole: float, most: float) -> Floats:
+    """Equal shares of `whole` for all that need something, none more than it needs or than `most`."""
+    capped = np.minimum(need, most)
+    if float(capped.sum()) <= whole:
+        return capped
+    ordered = np.sort(capped)
+    # With level h, those below it get what they need: find the first for whom the rest, shared equally, is not enough.
+    after = np.arange(len(ordered), 0, -1)
+    level = (whole - np.concatenate(([0.0], np.cumsum(ordered)[:-1]))) / after
+    return np.asarray(np.minimum(capped, level[int(np.argmax(level <= ordered))]))

@@ -1,0 +1,112 @@
+"""The experiments of the Klink paper (section 6.2) in its own kind of engine, at its own scale."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from headway.bench.suite import QUANTILES
+from headway.policy.order import FirstCome, HighestRate, Klink, RoundRobin, StreamBox
+from headway.sim.operators import Engine, Trace
+from headway.sim.pipelines import PIPELINES
+from headway.workloads import delays
+
+EXPERIMENT = "paper"
+# The names under which results are kept: the paper's default is what an operating system does.
+ORDERS: dict[str, Any] = {
+    "default": None,
+    "first-come": FirstCome(),
+    "round-robin": RoundRobin(),
+    "highest-rate": HighestRate(),
+    "streambox": StreamBox(),
+    "klink-no-memory": Klink(memory=False),
+    "klink": Klink(),
+}
+SHOWN = 200  # points of a series over time
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One point of a figure."""
+
+    workload: str = "ysb"
+    queries: int = 60
+    nodes: int = 1
+    delay: str = "uniform:0:500"
+    minutes: int = 20
+    closed: bool = True  # a generator that is held up makes no events meanwhile
+
+
+def cases(experiment: str, minutes: int) -> list[Case]:
+    base = Case(minutes=minutes)
+    if experiment == "queries":
+        return [replace(base, queries=n) for n in (1, 20, 40, 50, 60, 70, 80)]
+    if experiment == "workloads":
+        return [replace(base, workload=w, queries=n) for w in ("linear-road", "taxi") for n in (40, 60, 80)]
+    if experiment == "delays":
+        return [replace(base, workload=w, queries=80, delay="zipf:0.99:500") for w in PIPELINES]
+    return [replace(base, queries=80, nodes=n) for n in (1, 2, 4, 8)]
+
+
+EXPERIMENTS = ("queries", "workloads", "delays", "nodes")
+
+
+def simulate(case: Case, order: str, seed: int) -> dict[str, Any]:
+    """One run, and what goes into the ledger of it."""
+    engine = Engine(
+        PIPELINES[case.workload](), case.queries, ORDERS[order], delays.parse(case.delay),
+        seed=seed, nodes=case.nodes, memory_policy=order == "klink", closed=case.closed,
+    )  # fmt: skip
+    return measures(engine.run(case.minutes * 60))
+
+
+def measures(trace: Trace) -> dict[str, Any]:
+    latencies = np.array(trace.latencies_ms or [0.0])
+    seconds = max(1.0, trace.seconds)
+    return {
+        "windows": len(trace.latencies_ms),
+        "mean_ms": round(float(latencies.mean()), 1),
+        **{f"p{p}_ms": round(float(np.percentile(latencies, p)), 1) for p in (50, 90, 99)},
+        "quantiles_ms": [round(float(q), 1) for q in np.percentile(latencies, QUANTILES)],
+        "slowdown": round(float(latencies.mean()) / trace.ideal_ms, 1),
+        "events_per_s": round(trace.processed / seconds),
+        "memory": round(float(np.mean(trace.memory or [0])), 4),
+        "memory_p90": round(float(np.percentile(trace.memory or [0], 90)), 4),
+        "cpu": round(float(np.mean(trace.cpu or [0])), 4),
+        "cpu_p90": round(float(np.percentile(trace.cpu or [0], 90)), 4),
+        "memory_series": thinned(trace.memory),
+        "cpu_series": thinned(trace.cpu),
+        "decide_s": round(trace.decide_s, 3),
+    }
+
+
+def thinned(values: Sequence[float]) -> list[float]:
+    """Means over equal stretches, few enough to draw."""
+    parts = np.array_split(np.array(values), min(SHOWN, max(1, len(values))))
+    return [round(float(part.mean()), 4) for part in parts if len(part)]
+
+
+Task = tuple[Case, str, int]
+
+
+def sweep(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any]]]:
+    """Run all of it, several at once; results come in the order of the tasks."""
+    if jobs == 1:
+        yield from ((task, simulate(*task)) for task in tasks)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        try:
+            yield from zip(tasks, pool.map(_simulate, tasks), strict=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _simulate(task: Task) -> dict[str, Any]:
+    return simulate(*task)
+
+
+def setting(case: Case) -> dict[str, Any]:
+    return asdict(case)

@@ -1,0 +1,86 @@
+"""The papers' queries as chains of operators: what an event costs at each of them, and how many go on to the next.
+
+The papers give the shape of the queries and the rates, not the cost of an operator. `EVENT_US` is chosen so that the node
+of the paper (24 cores) can just process what it reports as the most: 3.25 million events a second over all operators, four
+of which an event of YSB meets on average.
+"""
+
+from dataclasses import dataclass
+from math import prod
+
+from headway.model.deadline import Deadlines, Grid
+
+EVENT_US = 29.0  # of a core, for an event of YSB through the whole chain
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What it takes to process one event, relative to the others, and the events that come out for one that goes in."""
+
+    name: str
+    weight: float = 1.0
+    selectivity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A query: a source, a chain of operators, windows at its end."""
+
+    name: str
+    operators: tuple[Operator, ...]
+    windows: tuple[Grid, ...]
+    events_per_s: float
+    inputs: int = 1  # streams that a join waits for: a window is over when the watermark of each has come
+    event_us: float = EVENT_US
+    event_bytes: float = 1_900  # 17.5 GB over the events in flight that Little's law gives for the paper's default
+
+    @property
+    def deadlines(self) -> Deadlines:
+        return Deadlines(self.windows)
+
+    @property
+    def reach(self) -> tuple[float, ...]:
+        """Of one event at the source, how many reach each operator."""
+        return tuple(prod(o.selectivity for o in self.operators[:k]) for k in range(len(self.operators)))
+
+    @property
+    def costs_ms(self) -> tuple[float, ...]:
+        """Per event at each operator, so that one at the source costs `event_us` in all."""
+        whole = sum(o.weight * share for o, share in zip(self.operators, self.reach, strict=True))
+        return tuple(self.event_us / 1000 * o.weight / whole for o in self.operators)
+
+
+def ysb() -> Pipeline:
+    """Views of advertisements, counted by campaign in windows of 3 s: 10,000 events/s, a third of them are views."""
+    chain = (
+        Operator("source", 0.5),
+        Operator("parse", 1.5),
+        Operator("filter", 0.5, selectivity=1 / 3),
+        Operator("project", 0.5),
+        Operator("join", 1.5),
+        Operator("window", 2.0, selectivity=0.01),
+    )
+    return Pipeline("ysb", chain, (Grid(3_000),), 10_000)
+
+
+def linear_road() -> Pipeline:
+    """Tolls and accidents: three streams joined, sliding windows of 5 s every 3 s, a last window three times as often."""
+    chain = (
+        Operator("source", 0.5),
+        Operator("parse", 1.0),
+        Operator("speed", 1.5, selectivity=0.5),
+        Operator("join", 2.5, selectivity=0.5),
+        Operator("toll", 1.5),
+        Operator("window", 2.0, selectivity=0.01),
+    )
+    return Pipeline("linear-road", chain, (Grid(3_000), Grid(1_000)), 9_750, inputs=3)
+
+
+def taxi() -> Pipeline:
+    """Trips through many stateless operators into a mean over 2 s every second."""
+    steps = tuple(Operator(name, 1.0) for name in ("parse", "clean", "convert", "enrich", "project", "key"))
+    chain = (Operator("source", 0.5), *steps, Operator("window", 2.0, selectivity=0.01))
+    return Pipeline("taxi", chain, (Grid(1_000),), 7_000)
+
+
+PIPELINES = {"ysb": ysb, "linear-road": linear_road, "taxi": taxi}

@@ -1,0 +1,49 @@
+"""Streams in virtual time: how many rows came from when to when, and how old they were."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headway.model.message import InputSeen
+from headway.model.time import EventMs
+from headway.workloads.delays import Delay
+
+SHOWN = 32  # delays that stand for a whole distribution
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A steady stream whose rows take the given network delays in turn; silent after `until_ms`."""
+
+    name: str = "rows"
+    patience_ms: int = 200
+    rows_per_s: float = 1_000
+    delays_ms: tuple[int, ...] = (20, 60, 100)
+    until_ms: int = 1 << 60
+
+    @classmethod
+    def delayed(cls, delay: Delay, patience_ms: int, rows_per_s: float, name: str = "rows") -> "Stream":
+        """One whose delays are those of a model, at equally likely quantiles."""
+        middles = (np.arange(SHOWN) + 0.5) / SHOWN
+        shown = tuple(int(ms) for ms in np.rint(delay.quantile(middles)))
+        return cls(name, patience_ms, rows_per_s, shown)
+
+    @property
+    def longest_ms(self) -> int:
+        return max(self.delays_ms)
+
+    def between(self, start: int, end: int) -> InputSeen:
+        """What a batch reads that takes the rows which came in from `start` to `end`."""
+        end = max(start, min(end, self.until_ms))
+        rows = int(self.rows_per_s * end / 1000) - int(self.rows_per_s * start / 1000)
+        if not rows:
+            return InputSeen(self.name, 0)
+        share = rows / len(self.delays_ms)
+        return InputSeen(
+            self.name,
+            rows,
+            newest=EventMs(end - min(self.delays_ms)),
+            oldest=EventMs(start - max(self.delays_ms)),
+            delays=tuple((float(d), share) for d in self.delays_ms),
+            old=tuple((start - d, share) for d in self.delays_ms if d > self.patience_ms),
+        )

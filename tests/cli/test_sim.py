@@ -1,0 +1,32 @@
+"""`headway sim`: figures without Spark."""
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from headway.cli.app import app
+
+
+def test_the_papers_figures_are_drawn_and_kept(tmp_path: Path) -> None:
+    ledger, page = tmp_path / "ledger.jsonl", tmp_path / "sim.html"
+    line = f"sim paper --experiments delays --orders default,klink --seeds 1 --minutes 2 --jobs 1 --out {page}"
+    line += f" --ledger {ledger}"
+    shown = CliRunner().invoke(app, line.split())
+    assert shown.exit_code == 0, shown.output
+    records = [json.loads(row) for row in ledger.read_text().splitlines()]
+    assert {(r["setting"]["workload"], r["policy"]) for r in records} == {
+        (w, p) for w in ("ysb", "linear-road", "taxi") for p in ("default", "klink")
+    }
+    assert {r["kind"] for r in records} == {"sim"} and all(r["windows"] > 0 for r in records)
+    assert "klink" in shown.output and "<html" in page.read_text()
+    again = CliRunner().invoke(app, line.split())
+    assert again.exit_code == 0 and len(ledger.read_text().splitlines()) == len(records)
+
+
+def test_the_ladder_stands_on_the_least_possible(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    shown = CliRunner().invoke(app, f"sim ladder --queries 10,50 --seconds 20 --policies klink --ledger {ledger}".split())
+    assert shown.exit_code == 0, shown.output
+    for record in map(json.loads, ledger.read_text().splitlines()):
+        assert record["least_ms"] <= record["mean_ms"] and not record["early"]

@@ -1,0 +1,98 @@
+"""The papers' engine: events are neither lost nor made, cores not used twice, and the policies are the live ones."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.sim.operators import Engine, Machine, water_fill
+from headway.sim.paper import ORDERS
+from headway.sim.pipelines import PIPELINES, ysb
+from headway.workloads.delays import Constant, Uniform
+
+SMALL = Machine(cores=2)
+
+
+def engine(order: str = "klink", queries: int = 8, rate: float = 5_000, machine: Machine = SMALL, **more: object) -> Engine:
+    pipeline = replace(ysb(), events_per_s=rate)
+    return Engine(pipeline, queries, ORDERS[order], Uniform(0, 500), machine=machine, **more)  # type: ignore[arg-type]
+
+
+def in_flight(e: Engine) -> np.ndarray:
+    """Events at the source that have not been through the first operator, and those queued behind it."""
+    return e.made - e.outside - e.done[:, 0]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("nodes", [1, 2, 3])
+def test_every_event_is_somewhere(order: str, nodes: int) -> None:
+    e = engine(order, nodes=nodes, memory_policy=order == "klink")
+    e.run(40, warm_s=0)
+    assert np.allclose(in_flight(e), e.queue[:, 0], atol=1e-3)
+    for k in range(1, e.k):
+        assert np.allclose(e.done[:, k - 1] * e.selectivity[k - 1], e.done[:, k] + e.queue[:, k], rtol=1e-6, atol=1e-2)
+    assert (e.queue >= -1e-6).all() and (e.outside >= -1e-6).all()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_no_core_is_used_twice(order: str) -> None:
+    trace = engine(order, queries=20).run(40, warm_s=0)
+    assert max(trace.cpu) <= 1 + 1e-6 and min(trace.cpu) >= -1e-6
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_work_is_conserved_under_overload(order: str) -> None:
+    """With far more events than the cores can process, no order leaves a core idle."""
+    trace = engine(order, queries=40, machine=replace(SMALL, gc=0.0)).run(60, warm_s=30)
+    assert min(trace.cpu) >= 0.99
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_memory_stays_within_its_bound(order: str) -> None:
+    machine = replace(SMALL, memory_bytes=2e8, heap_bytes=2.2e8)
+    trace = engine(order, queries=40, machine=machine, memory_policy=order == "klink").run(60, warm_s=0)
+    assert max(trace.memory) <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_no_query_starves(order: str) -> None:
+    """Below saturation every query's windows come out, none later than a few cycles after its delay."""
+    e = engine(order, queries=8, rate=5_000)
+    e.run(60, warm_s=30)
+    assert all(swept >= 60_000 - 3_000 - 3_000 for swept in e.swept)
+
+
+@pytest.mark.parametrize("workload", PIPELINES)
+def test_an_idle_machine_passes_watermarks_on_at_once(workload: str) -> None:
+    e = Engine(PIPELINES[workload](), 1, ORDERS["klink"], Constant(100))
+    trace = e.run(90)
+    assert trace.latencies_ms and max(trace.latencies_ms) <= 100 + 2 * e.machine.cycle_ms
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    one, two, other = (engine(queries=20, seed=seed).run(40, warm_s=20).latencies_ms for seed in (1, 1, 2))
+    assert one == two != other
+
+
+def test_a_full_heap_slows_everything_down() -> None:
+    full = replace(SMALL, gc=0.5, memory_bytes=2e8, heap_bytes=2.2e8)
+    slow = engine("default", queries=40, machine=full).run(60, warm_s=30)
+    fast = engine("default", queries=40, machine=replace(full, gc=0.0)).run(60, warm_s=30)
+    assert slow.processed < 0.9 * fast.processed
+
+
+needs = st.lists(st.floats(0, 100), min_size=1, max_size=30)
+
+
+@given(need=needs, whole=st.floats(1, 500), most=st.floats(1, 100))
+@settings(max_examples=200)
+def test_equal_shares_give_all_there_is_and_nobody_too_much(need: list[float], whole: float, most: float) -> None:
+    wanted = np.array(need)
+    given_ = water_fill(wanted, whole, most)
+    assert (given_ <= np.minimum(wanted, most) + 1e-9).all()
+    assert given_.sum() == pytest.approx(min(whole, np.minimum(wanted, most).sum()))
+    short = given_ < np.minimum(wanted, most) - 1e-6
+    if short.any():  # whoever gets less than it could use gets as much as anybody
+        assert given_[short].min() >= given_.max() - 1e-6
