@@ -128,6 +128,16 @@ def test_a_stream_that_falls_silent_is_idle_until_a_row_comes() -> None:
     assert not track.view().inputs[0].idle
 
 
+def test_a_stream_that_never_had_a_row_is_idle_after_a_while_too() -> None:
+    track = tracker(idle_after_ms=10_000)
+    for ms in range(0, 11_000, 1_000):
+        assert not track.view().inputs[0].idle
+        track.asked(WallMs(T + ms), FRESH)
+        track.granted(WallMs(T + ms), None)  # Spark finds nothing, runs no batch, and asks again
+    track.asked(WallMs(T + 11_000), FRESH)
+    assert track.view().inputs[0].idle
+
+
 def test_the_frontier_never_goes_back() -> None:
     track = tracker()
     played(track, 0, T, rows(10, T + 500))

@@ -1,7 +1,7 @@
 """What a view works out by itself: deadline, due time, ripe watermark, queue and cost."""
 
 from headway.model.deadline import Deadlines, Grid
-from headway.model.view import SILENT_PACE_MS, InputView, MemoryView, QueryView
+from headway.model.view import SILENT_MOST_MS, InputView, MemoryView, QueryView
 from model.making import NOW, query, snapshot, stream
 
 OWED = Deadlines((Grid(3_000),))
@@ -32,14 +32,14 @@ def test_old_rows_are_due_at_their_pace_and_not_by_the_clock() -> None:
     assert view.due == NOW + 1_000
 
 
-def test_a_silent_query_is_due_with_its_next_window_once_nothing_is_pending() -> None:
+def test_a_silent_query_is_due_with_a_window_now_and_then_once_nothing_is_pending() -> None:
     silent = stream(idle=True)
     pending = QueryView("a", (silent,), OWED, granted_at=NOW, announced=NOW + 3_000, swept=NOW)
     assert pending.due == NOW + 3_200
     swept = QueryView("a", (silent,), OWED, granted_at=NOW, announced=NOW - 9_000, swept=NOW - 9_000, pace_ms=1_000)
-    assert swept.due == NOW + 3_200  # not at NOW + 200, which is sooner than its pace
+    assert swept.due == NOW + 6_200  # not at NOW + 3_200, which is sooner than a silent query needs to be asked
     hour = QueryView("a", (silent,), Deadlines((Grid(3_600_000),)), granted_at=NOW, swept=NOW - 9_000, announced=NOW - 9_000)
-    assert hour.due == NOW + SILENT_PACE_MS
+    assert hour.due == NOW + SILENT_MOST_MS
     half = QueryView("a", (silent, stream("more")), OWED, granted_at=NOW, announced=NOW - 9_000, swept=NOW - 9_000)
     assert half.due == NOW - 6_000 + 200
 

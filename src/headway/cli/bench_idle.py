@@ -18,7 +18,7 @@ from headway.cli.claims import LEDGER
 def idle(
     queries: Annotated[int, typer.Option(help="Number of queries.")] = 40,
     seconds: Annotated[int, typer.Option(help="Measured seconds.")] = 60,
-    settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 30,
+    settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 60,
     times: Annotated[int, typer.Option(help="How often to measure.")] = 3,
     ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
     memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",

@@ -1,6 +1,6 @@
 """What is known of one query: messages in, an immutable view out."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headway.estimate.costs import BatchCost
 from headway.estimate.delays import Epochs, moments
@@ -52,6 +52,13 @@ class InputTracker:
             late_rows=self.view.late_rows + late_rows(seen, refused_below),
             delay=self.epochs.view(self.confidence),
         )
+
+
+    def found_none(self, at: WallMs) -> None:
+        """We looked then, and there was nothing to read: not even a batch tells of it."""
+        self.rows_at = at if self.rows_at is None else self.rows_at
+        if at - self.rows_at >= self.spec.idle_after_ms and not self.view.idle:
+            self.view = replace(self.view, idle=True)
 
 
 def late_rows(seen: InputSeen, refused_below: EventMs) -> int:
@@ -112,6 +119,8 @@ class QueryTracker:
                 self.cost = self.cost.add(sum(seen.rows for seen in self._last.inputs), now - self.granted_at)
             else:  # Spark found neither rows nor state to sweep, so there was no batch
                 self.had_rows, self.swept = False, max(self.swept, self._sweeping)
+                for tracker in self.inputs.values():
+                    tracker.found_none(self.granted_at)
         if self.granted_at is None and start["wm"] > 0:  # restarted: the next batch sweeps what was announced before
             self.swept = self.refusing = self.spec.deadlines.upto(start["wm"] - 1)
             for tracker in self.inputs.values():

@@ -7,7 +7,8 @@ from headway.model.time import EventMs, WallMs
 
 # Batches that share cores take longer or shorter for reasons that drown so small a slope: it is believed no further down.
 LEAST_PER_ROW_MS = 0.005
-SILENT_PACE_MS = 10_000  # a query without rows and without open windows is asked no less often than this
+# A query without rows and without open windows is asked no more and no less often than this.
+SILENT_LEAST_MS, SILENT_MOST_MS = 5_000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +102,12 @@ class QueryView:
             return WallMs(self.deadline + self.patience_ms)
         if self.granted_at is None:
             return None
-        again = self.granted_at + self.pace_ms
         if not (silent and self.inputs):
-            return WallMs(again)
+            return WallMs(self.granted_at + self.pace_ms)
         # Should rows have come, this is when their first window is due; asking sooner would only cost. But a window of an
         # hour must not find an hour's rows at its end.
-        due = self.deadlines.after(again - self.patience_ms - 1) + self.patience_ms
-        return WallMs(min(due, max(again, self.granted_at + SILENT_PACE_MS)))
+        due = self.deadlines.after(self.granted_at + SILENT_LEAST_MS - self.patience_ms - 1) + self.patience_ms
+        return WallMs(min(due, self.granted_at + SILENT_MOST_MS))
 
     @property
     def running(self) -> bool:
