@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.sim.operators import Engine, Machine, water_fill
-from headway.sim.paper import ORDERS
+from headway.sim.paper import BY_OPERATOR, ORDERS
 from headway.sim.pipelines import PIPELINES, ysb
 from headway.workloads.delays import Constant, Uniform
 
@@ -17,7 +17,9 @@ SMALL = Machine(cores=2)
 
 def engine(order: str = "klink", queries: int = 8, rate: float = 5_000, machine: Machine = SMALL, **more: object) -> Engine:
     pipeline = replace(ysb(), events_per_s=rate)
-    return Engine(pipeline, queries, ORDERS[order], Uniform(0, 500), machine=machine, **more)  # type: ignore[arg-type]
+    return Engine(
+        pipeline, queries, ORDERS[order], Uniform(0, 500), machine=machine, by_operator=order in BY_OPERATOR, **more
+    )  # type: ignore[arg-type]  # fmt: skip
 
 
 def in_flight(e: Engine) -> np.ndarray:

@@ -125,11 +125,14 @@ class Engine:
         nodes: int = 1,
         memory_policy: bool = False,
         closed: bool = True,
+        by_operator: bool = False,
         confidence: float = 0.95,
     ) -> None:
-        """Without a policy all operators share the cores. `closed`: a generator that is held up makes nothing meanwhile."""
+        """Without a policy all operators share the cores. `closed`: a generator that is held up makes nothing meanwhile.
+        `by_operator`: the policy orders single operators; else a query's turn runs events to the end of its chain."""
         self.pipeline, self.policy, self.machine, self.nodes = pipeline, policy, machine, nodes
-        self.memory_policy, self.closed, self.confidence, self.delay = memory_policy, closed, confidence, delay
+        self.memory_policy, self.closed, self.by_operator = memory_policy, closed, by_operator
+        self.confidence, self.delay = confidence, delay
         self.chance = np.random.default_rng(seed)
         self.n, self.k = queries, len(pipeline.operators)
         self.cost, self.selectivity = np.array(pipeline.costs_ms), np.array([o.selectivity for o in pipeline.operators])
@@ -153,6 +156,7 @@ class Engine:
         self.swept = [EventMs(int(s)) for s in self.starts]
         self.ran_at = self.starts.copy()
         self.views: list[QueryView | None] = [None] * queries
+        self.ran_operator = np.repeat(self.starts[:, None], self.k, axis=1)
         self.pressed_since: int | None = None
         self.pressed_from = 0.0
         self.trace = Trace(ideal_ms=self.whole_ms)
@@ -173,11 +177,13 @@ class Engine:
         speed = 1 / (1 + machine.gc * used / max(EPS, machine.heap_bytes / machine.memory_bytes - used))
         self.room = max(0.0, (1 - used) * machine.memory_bytes * self.nodes / self.pipeline.event_bytes)
         whole = machine.cores * step * speed
+        spent = self._take_in(whole)
         if self.policy is None:
-            left = [self._share(node, whole) for node in range(self.nodes)]
+            left = [self._share(node, whole - spent[node]) for node in range(self.nodes)]
         else:
             draining = self.memory_policy and self._pressed(used)
-            left = [self._serve(node, whole, start, draining) for node in range(self.nodes)]
+            serve = self._serve_operators if self.by_operator else self._serve
+            left = [serve(node, whole - spent[node], start, draining) for node in range(self.nodes)]
         self._pass_marks(count)
         if count:
             self.trace.processed += float(self.done.sum() - before)
@@ -186,9 +192,10 @@ class Engine:
 
     def _generate(self, start: int, step: int) -> None:
         """Events and watermarks that come in during this cycle."""
-        fresh = np.clip(self.now - self.starts, 0, step) * (self.pipeline.events_per_s / 1000)
-        if self.closed:  # at most half a second's worth waits outside
-            fresh = np.minimum(fresh, np.maximum(0.0, self.pipeline.events_per_s / 2 - self.outside))
+        fresh = np.full(self.n, step * self.pipeline.events_per_s / 1000)
+        if self.closed:  # what came before a query started is there; from then on half a second's worth may wait outside
+            most = np.maximum(0.0, self.pipeline.events_per_s / 2 - self.outside)
+            fresh = np.where(self.now > self.starts, np.minimum(fresh, most), fresh)
         self.trace.offered += float(fresh.sum())
         self.outside += fresh
         self.made += fresh
@@ -218,22 +225,28 @@ class Engine:
         """Share of the bound that queued events take."""
         return float(self.queue.sum()) * self.pipeline.event_bytes / (self.machine.memory_bytes * self.nodes)
 
+    def _take_in(self, whole: float) -> list[float]:
+        """Sources take in what there is, as far as memory and half of the cores go, by themselves. Returns core time."""
+        n = np.where(self.now > self.starts, np.minimum(self.outside, whole / self.machine.cores / self.cost[0]), 0.0)
+        n *= min(1.0, self.room / max(EPS, float(n.sum())))
+        spent = []
+        for here in self.layout.here:
+            first = here[:, 0]
+            n[first] *= min(1.0, whole / 2 / max(EPS, float(n[first].sum()) * self.cost[0]))
+            spent.append(float(n[first].sum()) * self.cost[0])
+        self.outside -= n
+        self.queue[:, 0] += n
+        self._process(0, n)
+        return spent
+
     # ---- without a policy: everybody shares
 
     def _share(self, node: int, whole: float) -> float:
         """All operators with something to do get equal core time, none more than a core's. Returns what is left."""
-        here = self.layout.here[node]
-        need = np.where(here, self.queue * self.cost, 0.0)
-        need[:, 0] += np.where(here[:, 0], self.outside * self.cost[0], 0.0)
+        need = np.where(self.layout.here[node], self.queue * self.cost, 0.0)
         given = water_fill(need.ravel(), whole, most=whole / self.machine.cores).reshape(need.shape) / self.cost
         for k in range(self.k - 1, 0, -1):
             self._process(k, np.minimum(self.queue[:, k], given[:, k]))
-        taken = np.where(here[:, 0], np.minimum(given[:, 0], self.outside), 0.0)
-        taken *= min(1.0, self.room / max(EPS, float(taken.sum())))
-        self.room -= float(taken.sum())
-        self.outside -= taken
-        self.queue[:, 0] += taken
-        self._process(0, taken)
         return whole - float((given * self.cost).sum())
 
     def _process(self, k: int, n: Floats) -> None:
@@ -246,9 +259,7 @@ class Engine:
 
     def _serve(self, node: int, whole: float, start: int, draining: bool) -> float:
         """Whoever is first gets all the core time it can use, then the next. Returns what is left."""
-        tail, first = self.layout.tail[node], self.layout.here[node][:, 0]
-        outside = np.where(first & (not draining), self.outside, 0.0)
-        need = (self.queue * tail).sum(axis=1) + outside * tail[:, 0]
+        need = (self.queue * self.layout.tail[node]).sum(axis=1)
         # A query's operators are a thread each: it can be on as many cores as it has operators here.
         most = self.layout.here[node].sum(axis=1) * (whole / self.machine.cores)
         need = np.minimum(np.where(need > EPS, need + self.machine.switch_ms, 0.0), most)
@@ -259,10 +270,48 @@ class Engine:
             before = np.cumsum(need[order]) - need[order]
             budget = np.zeros(self.n)
             budget[order] = np.clip(whole - before, 0.0, need[order])
-        self._spend(node, np.maximum(0.0, budget - self.machine.switch_ms), outside)
+        self._spend(node, np.maximum(0.0, budget - self.machine.switch_ms))
         for q in np.flatnonzero(budget > 0).tolist():
             self.ran_at[q], self.views[q] = self.now, None
         return whole - float(budget.sum())
+
+    def _serve_operators(self, node: int, whole: float, start: int, draining: bool) -> float:
+        """The same with single operators: what one sends on, the next may process in a cycle of its own."""
+        switch, core = self.machine.switch_ms, whole / self.machine.cores
+        need = np.where(self.layout.here[node], self.queue * self.cost, 0.0)
+        need = np.minimum(np.where(need > EPS, need + switch, 0.0), core).ravel()
+        budget = need
+        if need.sum() > whole:
+            busy = np.flatnonzero(need)
+            views = [self._operator_view(*divmod(int(u), self.k)) for u in busy]
+            order = busy[self._urgent_first(views, start)]
+            budget = np.zeros(len(need))
+            budget[order] = np.clip(whole - (np.cumsum(need[order]) - need[order]), 0.0, need[order])
+        given = np.maximum(0.0, budget - switch).reshape(self.queue.shape) / self.cost
+        for k in range(self.k - 1, 0, -1):
+            self._process(k, np.minimum(self.queue[:, k], given[:, k]))
+        self.ran_operator[budget.reshape(self.queue.shape) > 0] = self.now
+        return whole - float(budget.sum())
+
+    def _operator_view(self, q: int, k: int) -> QueryView:
+        """An operator as a policy sees it: its queue, and what an event costs from it to the end of the chain."""
+        ran = int(self.ran_operator[q, k])
+        # Its oldest queued event is as old as all that were made since.
+        behind = self.made[q] - self.done[q, k] / self.reach[k]
+        return QueryView(
+            f"q{q:04d}.{k}", self.inputs[q], self.pipeline.deadlines, waiting_since=WallMs(ran),
+            granted_at=WallMs(self.now - round(behind / self.pipeline.events_per_s * 1000)),
+            announced=self.swept[q], swept=self.swept[q], ahead=True, fixed_ms=self.machine.switch_ms,
+            per_row_ms=float(self.layout.tail_whole[k]),
+            selectivity=float(self.reach[-1] / self.reach[k] * self.selectivity[-1]),
+        )  # fmt: skip
+
+    def _urgent_first(self, views: list[QueryView], start: int) -> NDArray[np.int64]:
+        assert self.policy is not None
+        began = process_time()
+        order = np.argsort(self.policy.urgency(views, WallMs(start)), kind="stable")
+        self.trace.decide_s += process_time() - began
+        return order
 
     def _order(self, start: int, draining: bool) -> NDArray[np.int64]:
         assert self.policy is not None
@@ -277,22 +326,16 @@ class Engine:
         freed = np.minimum(self.queue.sum(axis=1), fits) * (1 - self.reach[-1] * self.selectivity[-1])
         return np.lexsort((urgency, -np.round(freed)))
 
-    def _spend(self, node: int, budget: Floats, outside: Floats) -> None:
-        """Run queued events to the end of the chain, or of the part that is here, the furthest first; then new ones."""
-        layout = self.layout
-        tail = layout.tail[node]
-        for k in range(self.k - 1, -1, -1):
-            local = layout.here[node][:, k]
+    def _spend(self, node: int, budget: Floats) -> None:
+        """Run queued events to the end of the chain, or of the part that is here, the furthest first."""
+        tail = self.layout.tail[node]
+        for k in range(self.k - 1, 0, -1):
+            local = self.layout.here[node][:, k]
             n = np.where(local, np.minimum(self.queue[:, k], budget / np.where(local, tail[:, k], 1.0)), 0.0)
             if n.any():
                 budget = budget - n * tail[:, k]
                 self.queue[:, k] -= n
                 self._through(node, k, n)
-        local = layout.here[node][:, 0]
-        n = np.where(local, np.minimum(outside, budget / np.where(local, tail[:, 0], 1.0)), 0.0)
-        n *= min(1.0, self.room / max(EPS, float(n.sum())))
-        self.outside -= n
-        self._through(node, 0, n)
 
     def _through(self, node: int, k: int, n: Floats) -> None:
         """`n` events go from operator `k` as far as this node has the chain; the rest of the chain finds them queued."""
@@ -302,9 +345,7 @@ class Engine:
         self.done += np.where(inside, n[:, None] * share, 0.0)
         sent = np.flatnonzero((end < self.k) & (n > 0))
         if len(sent):
-            moved = n[sent] * share[end[sent]]
-            self.queue[sent, end[sent]] += moved
-            self.room -= float(moved.sum())
+            self.queue[sent, end[sent]] += n[sent] * share[end[sent]]
 
     def _pressed(self, used: float) -> bool:
         """The memory policy is on from the bound `b` until half is freed or its time is over."""
@@ -319,7 +360,7 @@ class Engine:
     def _view(self, q: int) -> QueryView:
         view = self.views[q]
         if view is None:
-            queued = self.outside[q] + float(self.queue[q] @ self.layout.tail_whole) / self.whole_ms
+            queued = float(self.queue[q] @ self.layout.tail_whole) / self.whole_ms
             ran = int(self.ran_at[q])
             view = self.views[q] = QueryView(
                 f"q{q:04d}", self.inputs[q], self.pipeline.deadlines, waiting_since=WallMs(ran),

@@ -24,6 +24,8 @@ ORDERS: dict[str, Any] = {
     "klink-no-memory": Klink(memory=False),
     "klink": Klink(),
 }
+# These order operators, not whole queries (section 6.1.3): whose turn it is, whose event is oldest, which path is cheapest.
+BY_OPERATOR = {"first-come", "round-robin", "highest-rate"}
 SHOWN = 200  # points of a series over time
 
 
@@ -57,7 +59,7 @@ def simulate(case: Case, order: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
     engine = Engine(
         PIPELINES[case.workload](), case.queries, ORDERS[order], delays.parse(case.delay),
-        seed=seed, nodes=case.nodes, memory_policy=order == "klink", closed=case.closed,
+        seed=seed, nodes=case.nodes, memory_policy=order == "klink", closed=case.closed, by_operator=order in BY_OPERATOR,
     )  # fmt: skip
     return measures(engine.run(case.minutes * 60))
 
