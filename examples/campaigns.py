@@ -9,14 +9,14 @@ import time
 from typing import Any
 
 import headway as hw
-from headway.spark import clock
+from headway.spark.events import events
 from headway.workloads.delays import Uniform
 from headway.workloads.ysb import Ysb
 
 
 def views_per_campaign(rt: hw.Runtime, spark: Any, seed: int, window_ms: int) -> Any:
     advertiser = Ysb(seed, rate=200, epoch_ms=int(time.time() * 1000), delay=Uniform(0, 500), window_ms=window_ms)
-    views = advertiser.expand(clock.intervals(spark, advertiser.epoch_ms))  # a real job reads Kafka here
+    views = events(spark, advertiser)  # a real job reads Kafka here
     events = rt.watermark(views, "event_time", hw.patience.Fixed("500 ms"), arrival="arrival")
     return advertiser.counts(events).writeStream.outputMode("append").format("memory")  # and writes a table here
 

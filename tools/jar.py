@@ -34,7 +34,7 @@ def build(jar: Path = JAR) -> None:
         subprocess.run(command, check=True)
         entries = {
             "META-INF/MANIFEST.MF": f"Manifest-Version: 1.0\r\nSources-SHA-256: {digest()[:32]}\r\n".encode(),
-            SERVICES: b"headway.Control\nheadway.Clock\n",
+            SERVICES: b"headway.Control\nheadway.Clock\nheadway.AdEvents\n",
         } | {f.relative_to(out).as_posix(): f.read_bytes() for f in sorted(Path(out).rglob("*.class"))}
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():

@@ -10,7 +10,7 @@ from scripted import wait_until
 
 import headway as hw
 from headway.policy.load import KINDS, order_policy
-from headway.spark import clock
+from headway.spark.events import events
 from headway.workloads.delays import Uniform
 from headway.workloads.ysb import Ysb
 
@@ -21,10 +21,6 @@ WINDOW_MS = 2_000
 
 def stream(seed: int, rate: int = 100, offset_ms: int = 0) -> Ysb:
     return Ysb(seed, rate, int(time.time() * 1000), Uniform(0, 300), WINDOW_MS, offset_ms)
-
-
-def events(spark: Any, one: Ysb) -> Any:
-    return one.expand(clock.intervals(spark, one.epoch_ms))
 
 
 def views(frame: Any) -> Any:

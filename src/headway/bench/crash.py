@@ -162,15 +162,13 @@ def compare(plan: Plan, rows: dict[str, list[tuple[Pane, int]]], until_ms: int, 
 def child(work: Path, until_ms: int | None) -> None:
     """Run the plan's queries; with `until_ms`, stop once every window that ends by then is written."""
     import headway as hw
-    from headway.spark import clock
+    from headway.spark.events import events
 
     streams = Plan(**json.loads((work / "plan.json").read_text())).streams()
     spark = hw.session("headway-crash", cores=2, memory="1g")
     with hw.Runtime(spark, hw.order.Klink(), journal=work / "journal.db") as rt:
         for name, stream in streams.items():
-            marked = rt.watermark(
-                stream.expand(clock.intervals(spark, stream.epoch_ms)), "event_time", PATIENCE_MS, arrival="arrival"
-            )
+            marked = rt.watermark(events(spark, stream), "event_time", PATIENCE_MS, arrival="arrival")
             rows = stream.counts(marked).selectExpr("unix_millis(window.end) as end", "campaign_id", "count")
             writer = rows.writeStream.outputMode("append").foreachBatch(_into(work / "out" / name))
             rt.start(writer, name=name, checkpoint=str(work / "checkpoints" / name))

@@ -221,10 +221,9 @@ class _Play:
                 self.say(f"starting {done}/{setting.queries}", 0.0)
 
     def _start_one(self, i: int, stream: Ysb) -> Any:
-        from headway.spark import clock
+        from headway.spark.events import events
 
-        events = stream.expand(clock.intervals(self.spark, stream.epoch_ms))
-        marked = self.rt.watermark(events, "event_time", self.setting.patience_ms, **self._arrival())
+        marked = self.rt.watermark(events(self.spark, stream), "event_time", self.setting.patience_ms, **self._arrival())
         if not self.orders[0].gated and self.names[0] != "stock":
             marked = marked.coalesce(1)  # as the gated ones have it: one task a batch, and no shuffle
         writer = stream.counts(marked).writeStream.outputMode("append").format("memory")

@@ -30,7 +30,7 @@ class Idle:
 
 def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) -> Idle:
     """Start queries on a stream without rows, let them settle, and watch them wait."""
-    from headway.spark import clock
+    from headway.spark.events import events
     from headway.spark.runtime import Runtime
 
     spark = bench.session("tuned")
@@ -43,7 +43,7 @@ def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) ->
         for i in range(queries):
             now = int(time.time() * 1000)
             stream = Ysb(i, 200, now, Uniform(0, 500))
-            rows = stream.expand(clock.intervals(spark, now, end_ms=now))
+            rows = events(spark, stream, end_ms=now)
             writer = stream.counts(rt.watermark(rows, "event_time", 500, arrival="arrival")).writeStream.format("memory")
             rt.start(writer, name=f"idle_{bench.runs}_{i}", checkpoint=f"{folder}/{i}")
             say(f"starting {i + 1}/{queries}", 0.0)

@@ -26,6 +26,9 @@ COLOURS = {
     "round-robin": "#666666",
     "highest-rate": "#000000",
     "streambox": "#A39A00",
+    # in virtual time: the paper's default, and Klink without its memory policy
+    "default": "#0072B2",
+    "klink-no-memory": "#F0A070",
 }
 MARKS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down", "star", "pentagon")
 
@@ -40,7 +43,10 @@ tr.klink td { font-weight: 600; background: #fdf0e8 }
 """
 
 
-def page(title: str, runs: Sequence[Run], findings: Sequence[Finding] = ()) -> str:
+Figure = tuple[str, str, Any]  # heading, how to read it, what is drawn
+
+
+def page(title: str, runs: Sequence[Run], findings: Sequence[Finding] = (), simulated: Sequence[Figure] = ()) -> str:
     """The whole page. Figures appear as far as the runs have the data for them."""
     loads = by_setting(runs)
     figures = _Figures()
@@ -57,13 +63,16 @@ def page(title: str, runs: Sequence[Run], findings: Sequence[Finding] = ()) -> s
         if any("due_ms" in run for runs_ in by_policy.values() for run in runs_):
             body.append(figures.add(*_over_time(by_policy)))
         body += [figures.add(*_distribution(by_policy)), figures.add(*_batches(by_policy))]
+    if simulated:
+        body.append("<h1>In virtual time</h1>")
+        body += [figures.add(*figure) for figure in simulated]
     if findings:
         body.append(f"<h2>Claims</h2>{_claims(findings)}")
     body.append(_origin(runs))
     return _html(title, body)
 
 
-def figures_page(title: str, figures: Sequence[tuple[str, str, Any]]) -> str:
+def figures_page(title: str, figures: Sequence[Figure]) -> str:
     """A page of nothing but figures, each with a heading and how to read it."""
     drawer = _Figures()
     return _html(title, [f"<h1>{escape(title)}</h1>", *(drawer.add(*figure) for figure in figures)])
@@ -171,7 +180,7 @@ def _by_load(loads: Mapping[str, ByPolicy]) -> tuple[str, str, Any]:
             x=list(spreads), y=[s.middle for s in spreads.values()], name=policy, mode="lines+markers",
             error_y={"type": "data", "array": [s.high - s.middle for s in spreads.values()],
                      "arrayminus": [s.middle - s.low for s in spreads.values()]},
-            **_look(policy, n),
+            **look(policy, n),
         )  # fmt: skip
     figure.update_yaxes(type="log", title="mean output latency, ms (log scale)")
     return "Latency as the load grows", "One line per policy; whiskers reach from the best seed to the worst.", figure
@@ -184,7 +193,7 @@ def _over_time(by_policy: ByPolicy) -> tuple[str, str, Any]:
     for n, (policy, runs) in enumerate(_ordered(by_policy)):
         points = sorted(p for run in runs for p in zip(run.get("due_ms", ()), run["latencies_ms"], strict=False))
         figure.add_scatter(
-            x=[due / 1000 for due, _ in points], y=[ms for _, ms in points], name=policy, mode="markers", **_look(policy, n)
+            x=[due / 1000 for due, _ in points], y=[ms for _, ms in points], name=policy, mode="markers", **look(policy, n)
         )
     figure.update_xaxes(title="seconds into the measured stretch at which a window fell due")
     figure.update_yaxes(title="output latency, ms", rangemode="tozero")
@@ -203,7 +212,7 @@ def _distribution(by_policy: ByPolicy) -> tuple[str, str, Any]:
         else:
             x = np.median([run["quantiles_ms"] for run in runs], axis=0)
             y = np.array(QUANTILES) / 100
-        figure.add_scatter(x=x.tolist(), y=y.tolist(), name=policy, mode="lines", **_look(policy, n))
+        figure.add_scatter(x=x.tolist(), y=y.tolist(), name=policy, mode="lines", **look(policy, n))
     figure.update_xaxes(title="output latency, ms")
     figure.update_yaxes(title="share of windows that were out by then", tickformat=".0%", range=[0, 1.02])
     return (
@@ -222,7 +231,7 @@ def _batches(by_policy: ByPolicy) -> tuple[str, str, Any]:
             x=[policy],
             y=[summary(policy, runs).batches_per_window],
             name=policy,
-            marker_color=_colour(policy),
+            marker_color=colour(policy),
             showlegend=False,
         )
     figure.update_yaxes(title="batches per emitted window", rangemode="tozero")
@@ -235,15 +244,15 @@ def _ordered(by_policy: ByPolicy) -> list[tuple[str, Sequence[Run]]]:
     return sorted(by_policy.items(), key=lambda item: item[0].startswith("klink"))
 
 
-def _colour(policy: str) -> str:
+def colour(policy: str) -> str:
     return COLOURS.get(policy.partition(":")[0], "#666666")
 
 
-def _look(policy: str, n: int) -> dict[str, Any]:
+def look(policy: str, n: int) -> dict[str, Any]:
     """Klink stands out by width; the others differ in mark and dash too, not by colour alone."""
     star = policy.startswith("klink")
     dashes = ("dash", "dot", "dashdot", "longdash")
     return {
-        "line": {"color": _colour(policy), "width": 4 if star else 2, "dash": "solid" if star else dashes[n % len(dashes)]},
-        "marker": {"color": _colour(policy), "size": 9 if star else 7, "symbol": MARKS[n % len(MARKS)], "opacity": 0.8},
+        "line": {"color": colour(policy), "width": 4 if star else 2, "dash": "solid" if star else dashes[n % len(dashes)]},
+        "marker": {"color": colour(policy), "size": 9 if star else 7, "symbol": MARKS[n % len(MARKS)], "opacity": 0.8},
     }

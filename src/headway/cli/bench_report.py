@@ -12,6 +12,7 @@ from headway.bench.suite import EXPERIMENT
 from headway.cli import given, screen
 from headway.cli.claims import LEDGER
 from headway.errors import HeadwayError
+from headway.sim import figures, paper
 
 
 def report(
@@ -30,5 +31,7 @@ def report(
     if not runs:
         known = dict.fromkeys(r["commit"] for r in live)
         raise HeadwayError(f"commit = {chosen!r}: expected one that was measured: {', '.join(known)}")
-    out.write_text(page("Headway: what was measured", runs, claims.judge(claims.load(), records)), "utf-8")
+    sim = [r for r in newest(records) if r["experiment"] == paper.EXPERIMENT and r["kind"] == "sim"]
+    simulated = figures.paper([r for r in sim if r["commit"] == sim[-1]["commit"]])
+    out.write_text(page("Headway: what was measured", runs, claims.judge(claims.load(), records), simulated), "utf-8")
     screen.out.print(f"Report: {out}", soft_wrap=True)

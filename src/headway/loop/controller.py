@@ -12,6 +12,7 @@ from headway.estimate.pressure import Pressure
 from headway.estimate.slots import Slots
 from headway.loop.guards import STANDARD, Guard
 from headway.loop.tracker import QueryTracker
+from headway.model.columns import Columns
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
 from headway.model.message import Asked, BatchSeen, Gone, Message, Started
 from headway.model.time import Clock, WallMs
@@ -100,6 +101,10 @@ class Controller:
         self._said: Decision | None = None
         self._draining = False
         self._idle = threading.Event()
+        self._views: list[QueryView] = []  # of all queries, as of the last look, and the same as columns
+        self._rows: dict[str, int] = {}
+        self._columns: Columns | None = None  # None: queries have come or gone
+        self._changed: set[str] = set()
 
     def fix_slots(self, slots: int | Literal["auto"]) -> None:
         """From now on so many batches at once, or as many as fill the cores."""
@@ -149,7 +154,9 @@ class Controller:
         match message:
             case Started(spec=spec):
                 self.queries[spec.name] = QueryTracker(spec, getattr(self.policy, "confidence", 0.95))
+                self._columns = None
             case Gone(query=name):
+                self._columns = None
                 if self.queries.pop(name, None) is not None:
                     self.journal.note(now, name, "left: stopped or failed")
             case Asked(query=name, start=start) if name in self.queries:
@@ -158,7 +165,9 @@ class Controller:
                 if name in self._alone and tracker.granted_at is not None and tracker.ran:
                     self.slots = self.slots.add_alone(now - tracker.granted_at)
                 tracker.asked(now, start)
+                self._changed.add(name)
             case BatchSeen(query=name) if name in self.queries:
+                self._changed.add(name)
                 self._batches += 1
                 if trouble := self.queries[name].saw(message):
                     self.journal.note(now, name, trouble)
@@ -186,7 +195,7 @@ class Controller:
 
     @property
     def _running(self) -> int:
-        return sum(q.view().running for q in self.queries.values())
+        return int(self._look().running.sum())
 
     @property
     def _full(self) -> bool:
@@ -207,7 +216,23 @@ class Controller:
         return decided
 
     def snapshot(self, now: WallMs) -> Snapshot:
-        return Snapshot(now, tuple(q.view() for q in self.queries.values()), self.slots_now, self.pressure.view())
+        columns = self._look().copy()
+        return Snapshot.kept(now, self._views, self.slots_now, self.pressure.view(), columns)
+
+    def _look(self) -> Columns:
+        """Bring views and columns up to date: between two decisions one or two queries change, of thousands."""
+        if self._columns is None:
+            self._views = [q.view() for q in self.queries.values()]
+            self._rows = {name: row for row, name in enumerate(self.queries)}
+            self._columns = Columns.of(self._views)
+        else:
+            for name in self._changed:
+                if name in self._rows:
+                    row = self._rows[name]
+                    self._views[row] = view = self.queries[name].view()
+                    self._columns.put(row, view)
+        self._changed.clear()
+        return self._columns
 
     def _apply(self, decided: Decision, now: WallMs) -> str:
         if isinstance(decided, Hold):
@@ -215,9 +240,11 @@ class Controller:
         tracker = self.queries[decided.query]
         self._alone = set() if self._running else {decided.query}
         offset = tracker.granted(now, decided.announce)
+        self._changed.add(decided.query)
         if self.actuator.release(decided.query, offset):
             return "granted"
         del self.queries[decided.query]
+        self._columns = None
         return "refused: the query is gone"
 
     def _read_gauge(self, now: WallMs) -> None:

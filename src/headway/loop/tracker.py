@@ -53,7 +53,6 @@ class InputTracker:
             delay=self.epochs.view(self.confidence),
         )
 
-
     def found_none(self, at: WallMs) -> None:
         """We looked then, and there was nothing to read: not even a batch tells of it."""
         self.rows_at = at if self.rows_at is None else self.rows_at

@@ -1,7 +1,9 @@
 """What a policy sees: one immutable view per input and query, and the snapshot that holds them. Unknown is None."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from headway.model.columns import Columns
 from headway.model.deadline import Deadlines
 from headway.model.time import EventMs, WallMs
 
@@ -148,6 +150,21 @@ class Snapshot:
     queries: tuple[QueryView, ...]
     slots: int = 1
     memory: MemoryView = MemoryView()
+    _columns: Columns | None = field(default=None, init=False, compare=False, repr=False)
+
+    @classmethod
+    def kept(cls, now: WallMs, queries: Sequence[QueryView], slots: int, memory: MemoryView, columns: Columns) -> "Snapshot":
+        """One whose columns the maker keeps up to date, instead of working them out from every view every time."""
+        made = cls(now, tuple(queries), slots, memory)
+        object.__setattr__(made, "_columns", columns)
+        return made
+
+    @property
+    def columns(self) -> Columns:
+        if self._columns is None:
+            object.__setattr__(self, "_columns", Columns.of(self.queries))
+        assert self._columns is not None
+        return self._columns
 
     @property
     def waiting(self) -> tuple[QueryView, ...]:
@@ -156,4 +173,4 @@ class Snapshot:
     @property
     def busy(self) -> int:
         """Batches that run now. A query that is still starting, and has not come to the gate yet, runs none."""
-        return sum(q.running for q in self.queries)
+        return int(self.columns.running.sum())

@@ -9,18 +9,11 @@ import numpy as np
 from scipy.stats import t as student
 
 from headway.bench.ledger import Record
+from headway.bench.report import Figure, colour, look
 from headway.bench.suite import QUANTILES
+from headway.sim import paper as experiments
 from headway.sim.calibrate import Point
 
-COLOURS = {
-    "default": "#8a8a8a",
-    "first-come": "#b07aa1",
-    "round-robin": "#edc948",
-    "highest-rate": "#59a14f",
-    "streambox": "#f28e2b",
-    "klink-no-memory": "#76b7e0",
-    "klink": "#1f5fbf",
-}
 # What the paper's figure 6a shows at 80 queries, in seconds; for the eye, not for any computation.
 PAPER_AT_80 = {
     "default": 15.0,
@@ -30,7 +23,6 @@ PAPER_AT_80 = {
     "streambox": 13.5,
     "klink": 7.3,
 }
-Figure = tuple[str, str, Any]
 
 
 def half_width(values: Sequence[float], confidence: float = 0.95) -> float:
@@ -139,18 +131,17 @@ def _lines(
     import plotly.graph_objects as go
 
     drawn = go.Figure()
-    for order, colour in COLOURS.items():
+    for n, order in enumerate(experiments.ORDERS):
         of = [r for r in records if r["policy"] == order]
         places = sorted({r["setting"][by] for r in of})
         values = [[r[field] / scale for r in of if r["setting"][by] == p] for p in places]
         if places:
             bars = {"type": "data", "array": [half_width(v) for v in values], "thickness": 1}
             drawn.add_scatter(
-                x=places, y=[fmean(v) for v in values], error_y=bars, name=order, mode="lines+markers",
-                line={"color": colour, "width": 3 if order == "klink" else 1.5},
+                x=places, y=[fmean(v) for v in values], error_y=bars, name=order, mode="lines+markers", **look(order, n),
             )  # fmt: skip
             if marks and order in marks:
-                symbol = {"symbol": "circle-open", "color": colour, "size": 11}
+                symbol = {"symbol": "circle-open", "color": colour(order), "size": 11}
                 drawn.add_scatter(
                     x=[places[-1]], y=[marks[order]], mode="markers", marker=symbol, showlegend=False, name=f"{order}, paper"
                 )
@@ -163,7 +154,7 @@ def _cdf(records: Sequence[Record]) -> Any:
     import plotly.graph_objects as go
 
     drawn = go.Figure()
-    for order, colour in COLOURS.items():
+    for n, order in enumerate(experiments.ORDERS):
         of = [r["quantiles_ms"] for r in records if r["policy"] == order]
         if of:
             seconds = np.median(np.array(of), axis=0) / 1000
@@ -172,7 +163,7 @@ def _cdf(records: Sequence[Record]) -> Any:
                 y=QUANTILES,
                 name=order,
                 mode="lines",
-                line={"color": colour, "width": 3 if order == "klink" else 1.5},
+                line=look(order, n)["line"],
             )
     drawn.update_xaxes(title="output latency, s", rangemode="tozero")
     drawn.update_yaxes(title="% of windows")
@@ -187,7 +178,7 @@ def _series(records: Sequence[Record], field: str, y: str) -> Any:
         of = next((r for r in records if r["policy"] == order), None)
         if of is not None:
             minutes = np.linspace(1, of["setting"]["minutes"], len(of[field]))
-            drawn.add_scatter(x=minutes, y=of[field], name=order, mode="lines", line={"color": COLOURS[order]})
+            drawn.add_scatter(x=minutes, y=of[field], name=order, mode="lines", line={"color": colour(order)})
     drawn.update_xaxes(title="minutes")
     drawn.update_yaxes(title=y, range=[0, 1.05])
     return drawn
@@ -206,7 +197,7 @@ def calibration(points: Sequence[Point]) -> Figure:
                 symbol = {
                     "symbol": "circle-open" if fitted else "circle",
                     "size": 11,
-                    "color": COLOURS.get(policy, "#f28e2b"),
+                    "color": colour(policy),
                 }
                 drawn.add_scatter(
                     x=[p.live["mean_ms"] for p in of], y=[p.predicted["mean_ms"] for p in of], text=words, mode="markers",

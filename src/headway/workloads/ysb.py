@@ -76,10 +76,22 @@ class Ysb:
 
     # In Spark.
 
+    def options(self) -> dict[str, str]:
+        """What the source of ad events in Headway's jar needs to know."""
+        return {
+            "seed": str(self.seed),
+            "rate": str(self.rate),
+            "epoch": str(self.epoch_ms),
+            "delays": ",".join(map(str, self.delay.table().tolist())),
+            "ads": str(self.ads),
+            "ad_types": ",".join(AD_TYPES),
+            "event_types": ",".join(EVENT_TYPES),
+        }
+
     def expand(self, intervals: Any) -> Any:
         """The events that arrive in the intervals `[since, until)`, given in ms by the rows of a DataFrame.
 
-        A live stream has its intervals from `headway.spark.clock.intervals(spark, epoch_ms)`.
+        `headway.spark.events.events` makes a live stream of it.
 
         Columns that a query does not use cost nothing: Spark drops them before it makes them.
         """

@@ -11,6 +11,7 @@ from scipy.special import ndtr
 
 from headway.errors import SettingError
 from headway.estimate.delays import normal_half_width
+from headway.model.columns import Columns
 from headway.model.decision import Decision, Grant, Hold
 from headway.model.time import WallMs
 from headway.model.view import InputView, QueryView, Snapshot
@@ -47,23 +48,24 @@ class Klink:
             raise SettingError("order.interval", self.interval, "'predictive' or 'paper'")
 
     def decide(self, snap: Snapshot) -> Decision:
-        ready, now = snap.waiting, snap.now
-        if not ready:
+        now, seen = snap.now, snap.columns
+        if not seen.waiting.any():
             return Hold(WallMs(now + 1000), because="no query waits at the gate")
         if self.memory and snap.memory.pressed:
+            ready = snap.waiting
             return most_relieving(ready, self.slack_ms(ready, now), snap, self.step_ms)
-        whole = self._one_batch(ready, crowd_if_split(snap))
-        slack, wanted = self._wanted_at(ready, whole, now)
+        one_batch = self._one_batch(seen, crowd_if_split(snap))
+        slack, wanted = self._wanted_at(snap, ~seen.may_split | one_batch)
         due = wanted <= now
         if not due.any():
             soonest = wanted.min()
-            first = min(ready[i].name for i in np.flatnonzero(wanted == soonest))
+            first = min(snap.queries[i].name for i in np.flatnonzero(wanted == soonest))
             return Hold(WallMs(ceil(soonest)), because=f"{first} is next, in {soonest - now:.0f} ms")
         least = np.min(slack[due])
-        best = min(np.flatnonzero(due & (slack == least)).tolist(), key=lambda i: ready[i].name)
-        chosen, crowd = ready[best], int(due.sum())
+        best = min(np.flatnonzero(due & (slack == least)).tolist(), key=lambda i: snap.queries[i].name)
+        chosen, crowd = snap.queries[best], int(due.sum())
         early = chosen.due is not None and now < chosen.due
-        watermark = announce(chosen, now, ahead=early or bool(whole[best]), crowd=(crowd - 1) / snap.slots)
+        watermark = announce(chosen, now, ahead=early or bool(one_batch[best]), crowd=(crowd - 1) / snap.slots)
         return Grant(chosen.name, watermark, because=_because(chosen, float(least), now, crowd))
 
     def urgency(self, queries: Sequence[QueryView], now: WallMs) -> Floats:
@@ -102,24 +104,25 @@ class Klink:
             low, high = mean - half, mean + half
         return start + low, start + high, start + mean, sd
 
-    def _wanted_at(self, queries: Sequence[QueryView], one_batch: NDArray[np.bool_], now: WallMs) -> tuple[Floats, Floats]:
+    def _wanted_at(self, snap: Snapshot, whole: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Slack, where it matters, and when each next batch should start: when it is due, or sooner if its rows alone would
-        make it late. Slack orders those that are due and moves those whose rows come in two batches; for the rest, most
-        queries at most moments, it is not worked out."""
-        wanted = np.array([-inf if q.due is None else q.due for q in queries], dtype=float)
-        whole = np.array([q.pending or not (q.ahead and q.live) for q in queries]) | one_batch
-        slack = np.full(len(queries), inf)
-        matters: list[int] = np.flatnonzero(~whole | (wanted <= now)).tolist()
-        slack[matters] = self.slack_ms([queries[i] for i in matters], now)
+        make it late; never for who does not wait. Slack orders those that are due and moves those whose rows come in two
+        batches; for the rest, most queries at most moments, it is not worked out."""
+        now, seen = snap.now, snap.columns
+        wanted = np.where(seen.waiting, seen.due, inf)
+        slack = np.full(len(wanted), inf)
+        matters: list[int] = np.flatnonzero(seen.waiting & (~whole | (wanted <= now))).tolist()
+        slack[matters] = self.slack_ms([snap.queries[i] for i in matters], now)
         # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile.
-        for i in np.flatnonzero(~whole & (wanted > now)).tolist():
-            shrinks = 1 + queries[i].per_row_ms * queries[i].rows_per_s / 1000
+        for i in np.flatnonzero(seen.waiting & ~whole & (wanted > now)).tolist():
+            query = snap.queries[i]
+            shrinks = 1 + query.per_row_ms * query.rows_per_s / 1000
             # With some time to spare: if it ends late, it holds up the very batch that it should help.
-            spare = slack[i] - queries[i].fixed_ms / 2
+            spare = slack[i] - query.fixed_ms / 2
             wanted[i] = min(now + spare / shrinks, wanted[i])
         return slack, wanted
 
-    def _one_batch(self, queries: Sequence[QueryView], waiting: float) -> NDArray[np.bool_]:
+    def _one_batch(self, seen: Columns, waiting: float) -> NDArray[np.bool_]:
         """Whether a window's rows are few enough to be read by the very batch that emits it.
 
         A batch before it spares the window the time of its rows, and costs everybody who waits meanwhile a fixed part: one
@@ -127,8 +130,7 @@ class Klink:
         to be worth the processor time.
         """
         parts = self.split * min(1.0, max(LEAST_SPARED, waiting))
-        rows, fixed = np.array([(q.window_ms, q.fixed_ms) for q in queries]).T
-        return np.asarray(rows <= parts * fixed)
+        return np.asarray(seen.window_ms <= parts * seen.fixed_ms)
 
 
 _NO_INPUT: tuple[None] = (None,)
@@ -141,7 +143,7 @@ def crowd_if_split(snap: Snapshot) -> float:
 
     Sakasegawa's approximation for a queue with several servers: busy^sqrt(2 (slots + 1)) / (1 - busy).
     """
-    busy = sum([q.split_load for q in snap.queries]) / snap.slots
+    busy = float(snap.columns.split_load.sum()) / snap.slots
     return inf if busy >= 1 else busy ** sqrt(2 * (snap.slots + 1)) / (1 - busy)
 
 

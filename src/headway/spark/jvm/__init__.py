@@ -1,6 +1,7 @@
 """The part of Headway that runs inside Spark's JVM: a jar of a few classes, compiled from the Java files beside it.
 
-It holds the control source and the workloads' clock as Java twins of the Python sources, a checkpoint writer that starts
+It holds the control source and the workloads' clock as Java twins of the Python sources, the
+Yahoo workload's events, a checkpoint writer that starts
 no processes, and a rule that leaves out of a batch's plan what no task needs. Nothing depends on it: without the jar the
 Python sources do the same, at a higher price.
 """
@@ -9,7 +10,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-CONTROL, CLOCK = "headway-control", "headway-clock"  # the names of the sources in it
+# the names of the sources in it
+CONTROL, CLOCK, EVENTS = "headway-control", "headway-clock", "headway-ad-events"
 CHECKPOINTS, EXTENSIONS = "headway.LocalCheckpoints", "headway.Extensions"
 JAR = Path(__file__).parent / "headway.jar"
 SOURCES = sorted((Path(__file__).parent / "headway").glob("*.java"))

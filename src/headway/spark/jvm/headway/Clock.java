@@ -19,19 +19,16 @@ public final class Clock extends OneRowSource {
 
     @Override
     OneRowStream stream(CaseInsensitiveStringMap options) {
-        long epochMs = options.getLong("epoch", 0);
-        long endMs = options.getLong("end", Long.MAX_VALUE);
+        Time time = new Time(options);
         return new OneRowStream() {
             @Override
             public Offset initialOffset() {
-                return Fields.of("{\"ms\": " + epochMs + "}");
+                return time.first();
             }
 
             @Override
             Fields next(Fields start) {
-                // The wall clock may be set back, and the epoch may lie ahead; an offset must never decrease.
-                long now = Math.min(System.currentTimeMillis(), endMs);
-                return start.with("ms", Math.max(now, start.get("ms")));
+                return time.next(start);
             }
 
             @Override

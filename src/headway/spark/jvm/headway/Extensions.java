@@ -1,10 +1,15 @@
 package headway;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.ColumnarRule;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec;
+import org.apache.spark.sql.execution.streaming.operators.stateful.StatefulOperator;
 import org.apache.spark.sql.internal.SQLConf;
+import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
@@ -13,38 +18,51 @@ import scala.runtime.BoxedUnit;
  * is set.
  *
  * Spark serialises an operator with all below it several times per batch, once for each aggregate and each state store,
- * only to see whether it could. And every operator carries the logical plan it came from, which is most of those bytes.
+ * only to see whether it could. And every operator carries the logical plan it came from. So the logical plans go, and what
+ * is below such an operator is cut off from it.
  */
 public final class Extensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
-        extensions.injectColumnar(session -> new Unlinked());
+        extensions.injectColumnar(session -> new LeanPlans());
         return BoxedUnit.UNIT;
     }
 
     /** Runs when all rules that look at the logical plan have run. */
-    private static final class Unlinked extends ColumnarRule {
+    private static final class LeanPlans extends ColumnarRule {
         @Override
         public Rule<SparkPlan> postColumnarTransitions() {
-            return new Unlink();
+            return new Lean();
         }
     }
 
-    private static final class Unlink extends Rule<SparkPlan> {
+    private static final class Lean extends Rule<SparkPlan> {
         @Override
         public SparkPlan apply(SparkPlan plan) {
-            if (wanted() && plan.logicalLink().exists(link -> link.isStreaming())) {
-                plan.foreach(node -> {
-                    node.unsetTagValue(SparkPlan.LOGICAL_PLAN_TAG());
-                    node.unsetTagValue(SparkPlan.LOGICAL_PLAN_INHERITED_TAG());
-                    return BoxedUnit.UNIT;
-                });
+            SQLConf conf = SQLConf.get();
+            boolean wanted = Boolean.parseBoolean(conf.getConfString("spark.headway.lean", "false"));
+            if (!wanted || !plan.logicalLink().exists(link -> link.isStreaming())) {
+                return plan;
             }
-            return plan;
+            // Generated code is made for chains of operators; a cut would part them.
+            SparkPlan lean = conf.wholeStageEnabled() ? plan : cut(plan);
+            lean.foreach(node -> {
+                node.unsetTagValue(SparkPlan.LOGICAL_PLAN_TAG());
+                node.unsetTagValue(SparkPlan.LOGICAL_PLAN_INHERITED_TAG());
+                return BoxedUnit.UNIT;
+            });
+            return lean;
         }
 
-        private static boolean wanted() {
-            return Boolean.parseBoolean(SQLConf.get().getConfString("spark.headway.lean", "false"));
+        /** The plan with a cut below every operator whose tasks carry the operator itself. */
+        private static SparkPlan cut(SparkPlan plan) {
+            boolean carried = plan instanceof BaseAggregateExec || plan instanceof StatefulOperator;
+            List<SparkPlan> children = new ArrayList<>();
+            for (SparkPlan child : CollectionConverters.asJava(plan.children())) {
+                SparkPlan lean = cut(child);
+                children.add(carried ? new Cut(lean) : lean);
+            }
+            return children.isEmpty() ? plan : (SparkPlan) plan.withNewChildren(CollectionConverters.asScala(children).toSeq());
         }
     }
 }

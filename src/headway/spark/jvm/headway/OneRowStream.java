@@ -5,34 +5,13 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
-import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
-import org.apache.spark.sql.connector.read.streaming.ReadLimit;
-import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 
 /** A stream whose batches hold the one row that two offsets give, or none. */
-abstract class OneRowStream implements MicroBatchStream, SupportsAdmissionControl {
-
-    /** Where the next batch ends if it begins at `start`; may block. */
-    abstract Fields next(Fields start);
+abstract class OneRowStream extends OffsetStream {
 
     /** The row of the batch between two offsets; null if it has none. */
     abstract long[] row(Fields start, Fields end);
-
-    @Override
-    public final Offset latestOffset(Offset start, ReadLimit limit) {
-        return next((Fields) start);
-    }
-
-    @Override
-    public final Offset latestOffset() {
-        throw new UnsupportedOperationException("Spark asks a source that can be limited with the offset it starts from");
-    }
-
-    @Override
-    public final Offset deserializeOffset(String json) {
-        return Fields.of(json);
-    }
 
     @Override
     public final InputPartition[] planInputPartitions(Offset start, Offset end) {
@@ -44,14 +23,6 @@ abstract class OneRowStream implements MicroBatchStream, SupportsAdmissionContro
     public final PartitionReaderFactory createReaderFactory() {
         return new Readers();
     }
-
-    @Override
-    public void commit(Offset end) {
-        // Nothing to forget: Spark's own log holds all there is.
-    }
-
-    @Override
-    public void stop() {}
 
     private record Row(long[] values) implements InputPartition {}
 

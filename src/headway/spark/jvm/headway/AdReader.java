@@ -1,0 +1,127 @@
+package headway;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.function.IntFunction;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.XXH64;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** The ad events that arrive from one moment to another: see `workloads/ysb.py`, which knows the same events in numpy. */
+final class AdReader implements PartitionReader<InternalRow> {
+    private static final UTF8String ADDRESS = UTF8String.fromString("1.2.3.4");
+    private static final UTF8String[] NUMBERS = names(1 << 10, Integer::toString);
+
+    /** What makes the events of one advertiser, and the columns that are wanted of them. */
+    record Plan(long seed, long rate, long epochMs, int[] delaysMs, int ads, String[] adTypes, String[] eventTypes, String[] columns)
+            implements Serializable {
+
+        static Plan of(CaseInsensitiveStringMap options, String[] columns) {
+            return new Plan(
+                    options.getLong("seed", 0),
+                    options.getLong("rate", 1),
+                    options.getLong("epoch", 0),
+                    Arrays.stream(options.get("delays").split(",")).mapToInt(Integer::parseInt).toArray(),
+                    options.getInt("ads", 1),
+                    options.get("ad_types").split(","),
+                    options.get("event_types").split(","),
+                    columns);
+        }
+    }
+
+    record Interval(Plan plan, long since, long until) implements InputPartition {}
+
+    record Factory() implements PartitionReaderFactory {
+        @Override
+        public PartitionReader<InternalRow> createReader(InputPartition interval) {
+            return new AdReader((Interval) interval);
+        }
+    }
+
+    private final Plan plan;
+    private final long since;
+    private final long until;
+    private final long last;
+    private final long begun;
+    private final UTF8String[] adTypes;
+    private final UTF8String[] eventTypes;
+    private long index;
+    private long eventMs;
+    private long arrivalMs;
+    private long hash;
+
+    AdReader(Interval interval) {
+        plan = interval.plan();
+        since = interval.since();
+        until = interval.until();
+        // Whatever arrives from `since` on happened no earlier than the longest delay before.
+        long longest = Arrays.stream(plan.delaysMs()).max().orElse(0);
+        index = ceil(Math.max(since - plan.epochMs() - longest, 0)) - 1;
+        last = ceil(until - plan.epochMs()) - 1;
+        begun = XXH64.hashLong(plan.seed(), 42L);
+        adTypes = names(plan.adTypes().length, n -> plan.adTypes()[n]);
+        eventTypes = names(plan.eventTypes().length, n -> plan.eventTypes()[n]);
+    }
+
+    /** The first event that happens so many ms after the epoch, or later. */
+    private long ceil(long ms) {
+        return Math.floorDiv(ms * plan.rate() + 999, 1000);
+    }
+
+    @Override
+    public boolean next() {
+        while (++index <= last) {
+            hash = XXH64.hashLong(index, begun);
+            eventMs = plan.epochMs() + index * 1000 / plan.rate();
+            arrivalMs = eventMs + plan.delaysMs()[bits(0, 10)];
+            if (since <= arrivalMs && arrivalMs < until) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @Override
+    public InternalRow get() {
+        Object[] values = new Object[plan.columns().length];
+        for (int c = 0; c < values.length; c++) {
+            values[c] = value(plan.columns()[c]);
+        }
+        return new GenericInternalRow(values);
+    }
+
+    private Object value(String column) {
+        return switch (column) {
+            case "event_time" -> eventMs * 1000;
+            case "arrival" -> arrivalMs * 1000;
+            case "user_id" -> NUMBERS[bits(48, 8) % 100];
+            case "page_id" -> NUMBERS[bits(56, 8) % 100];
+            case "ad_id" -> number(bits(10, 20) % plan.ads());
+            case "ad_type" -> adTypes[bits(40, 8) % adTypes.length];
+            case "event_type" -> eventTypes[bits(30, 10) % eventTypes.length];
+            default -> ADDRESS;
+        };
+    }
+
+    private int bits(int first, int width) {
+        return (int) (hash >>> first) & ((1 << width) - 1);
+    }
+
+    private static UTF8String number(int n) {
+        return n < NUMBERS.length ? NUMBERS[n] : UTF8String.fromString(Integer.toString(n));
+    }
+
+    private static UTF8String[] names(int count, IntFunction<String> name) {
+        UTF8String[] made = new UTF8String[count];
+        Arrays.setAll(made, n -> UTF8String.fromString(name.apply(n)));
+        return made;
+    }
+
+    @Override
+    public void close() {}
+}
