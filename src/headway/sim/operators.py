@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.estimate.delays import Epochs
+from headway.model.deadline import Deadlines, Grid
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
 from headway.sim.pipelines import Pipeline
@@ -41,7 +42,7 @@ class Machine:
     cores: int = 24
     memory_bytes: float = 17.5e9  # of queued events; more is not taken in
     heap_bytes: float = 19.5e9
-    gc: float = 0.035  # share of work that the collector adds when half of the heap lives
+    gc: float = 0.035  # what the collector adds to the work while as much of the heap lives as is free
     cycle_ms: int = 120  # r
     switch_ms: float = 0.5  # a core that turns to another query
     quantum_ms: int = 20  # how finely the operating system shares, for the default
@@ -147,7 +148,12 @@ class Engine:
         self.done = np.zeros((queries, self.k))
         self.head = np.full(queries, np.inf)  # what the last operator must have seen for the next mark to be through
         self.marks = [_Marks() for _ in range(queries)]
-        self.next_end = np.array([pipeline.deadlines.after(int(s)) for s in self.starts])
+        # Windows begin with their query: deployed at random moments, queries have their deadlines at random ones (6.2.1).
+        self.deadlines = [
+            Deadlines(tuple(Grid(g.period_ms, (g.offset_ms + int(s)) % g.period_ms) for g in pipeline.windows))
+            for s in self.starts
+        ]
+        self.next_end = np.array([d.after(int(s)) for d, s in zip(self.deadlines, self.starts, strict=True)])
         self.next_in = np.full(queries, np.inf)  # when the next mark is ingested
         self.epochs = [[Epochs() for _ in range(pipeline.inputs)] for _ in range(queries)]
         rate = pipeline.events_per_s / pipeline.inputs
@@ -202,7 +208,7 @@ class Engine:
         for q in np.flatnonzero(self.next_end <= self.now).tolist():
             while self.next_end[q] <= self.now:
                 self._delay_mark(q, int(self.next_end[q]))
-                self.next_end[q] = self.pipeline.deadlines.after(int(self.next_end[q]))
+                self.next_end[q] = self.deadlines[q].after(int(self.next_end[q]))
         for q in np.flatnonzero(self.next_in <= self.now).tolist():
             marks = self.marks[q]
             while marks.coming and marks.coming[0][0] <= self.now:
@@ -299,7 +305,7 @@ class Engine:
         # Its oldest queued event is as old as all that were made since.
         behind = self.made[q] - self.done[q, k] / self.reach[k]
         return QueryView(
-            f"q{q:04d}.{k}", self.inputs[q], self.pipeline.deadlines, waiting_since=WallMs(ran),
+            f"q{q:04d}.{k}", self.inputs[q], self.deadlines[q], waiting_since=WallMs(ran),
             granted_at=WallMs(self.now - round(behind / self.pipeline.events_per_s * 1000)),
             announced=self.swept[q], swept=self.swept[q], ahead=True, fixed_ms=self.machine.switch_ms,
             per_row_ms=float(self.layout.tail_whole[k]),
@@ -363,7 +369,7 @@ class Engine:
             queued = float(self.queue[q] @ self.layout.tail_whole) / self.whole_ms
             ran = int(self.ran_at[q])
             view = self.views[q] = QueryView(
-                f"q{q:04d}", self.inputs[q], self.pipeline.deadlines, waiting_since=WallMs(ran),
+                f"q{q:04d}", self.inputs[q], self.deadlines[q], waiting_since=WallMs(ran),
                 # The oldest queued event came when, at its rate, all queued ones began to come.
                 granted_at=WallMs(ran - round(queued / self.pipeline.events_per_s * 1000)),
                 announced=self.swept[q], swept=self.swept[q], ahead=True,

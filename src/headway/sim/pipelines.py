@@ -8,7 +8,7 @@ of which an event of YSB meets on average.
 from dataclasses import dataclass
 from math import prod
 
-from headway.model.deadline import Deadlines, Grid
+from headway.model.deadline import Grid
 
 EVENT_US = 29.0  # of a core, for an event of YSB through the whole chain
 
@@ -33,10 +33,6 @@ class Pipeline:
     inputs: int = 1  # streams that a join waits for: a window is over when the watermark of each has come
     event_us: float = EVENT_US
     event_bytes: float = 1_900  # 17.5 GB over the events in flight that Little's law gives for the paper's default
-
-    @property
-    def deadlines(self) -> Deadlines:
-        return Deadlines(self.windows)
 
     @property
     def reach(self) -> tuple[float, ...]:
