@@ -28,6 +28,7 @@ POOLS = {
     "spark.scheduler.allocation.file": (Path(__file__).parent / "pools.xml").as_uri(),
 }
 PARTITIONS = "spark.sql.shuffle.partitions"
+START_S = 0.25  # a query, before anything is measured
 Say = Callable[[str, float], None]  # what is going on, and for how many more seconds
 
 
@@ -189,6 +190,9 @@ class _Play:
     def play(self) -> Iterator[Run]:
         try:
             self._start()
+            # Every query that starts holds up those before it, the longer the more there are: let that pass first.
+            if self.setting.settle:
+                let_pass("catching up after the start", START_S * self.setting.queries, self.say)
             stretches = [self._stretch(name, order) for name, order in zip(self.names, self.orders, strict=True)]
             progress = [[json.loads(p.json()) for p in q._jsq.recentProgress()] for q in self.queries]
             for query in self.queries:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from headway.bench.experiment import Bench, Run, Say, Setting, policy_named
+from headway.bench.experiment import START_S, Bench, Run, Say, Setting, policy_named
 from headway.bench.ledger import Key, Ledger, Record, key
 from headway.errors import SettingError
 from headway.workloads import delays
@@ -36,8 +36,8 @@ class Segment:
 
     @property
     def expected_s(self) -> float:
-        """How long it takes on a warm two-core machine: starting a gated query costs the most of it."""
-        start = self.setting.queries * (1.5 if policy_named(self.policies[0]).gated else 0.7)
+        """How long it takes on a warm two-core machine: starting queries costs the most of it."""
+        start = self.setting.queries * (START_S + (0.5 if policy_named(self.policies[0]).gated else 0.4))
         return start + len(self.policies) * (self.setting.settle + self.setting.seconds)
 
 
