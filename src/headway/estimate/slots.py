@@ -13,9 +13,9 @@ class Slots:
     share the same cores and make every batch, the urgent one too, slower. Both figures fade: the JIT makes batches
     ever cheaper for minutes.
 
-    Never more than two per core. A batch that ran alone while forty queries were starting took long because of them;
-    then, with all slots busy, no batch ran alone any more to correct that, and nine slots made every window late.
-    For the same reason a shorter time alone is believed at once, a longer one slowly.
+    Never more than two per core. A batch that ran alone while forty queries were starting took long because of them; then
+    nine slots made every window late. For the same reason a shorter time is believed at once, a longer one slowly, and
+    batches that ran beside others count too: under overload none ever runs alone.
 
     Nor fewer than `least`. Where a batch is one task it cannot use a second core, whatever the processor time says: at low
     load that is full of the JVM's own work, compilation above all, and ten queries had one slot on two cores.
@@ -35,12 +35,14 @@ class Slots:
         mixed = one if self.cpu_ms is None else self.keep * self.cpu_ms + (1 - self.keep) * one
         return replace(self, cpu_ms=mixed)
 
-    def add_alone(self, took_ms: float) -> "Slots":
-        """After a batch that ran with no other beside it took so long."""
+    def add_batch(self, took_ms: float, at_once: int = 1) -> "Slots":
+        """After a batch took so long while `at_once` ran, itself among them. With a core for each it was as good as alone;
+        with fewer, it had its share of them."""
+        alone = took_ms * min(1.0, self.cores / at_once)
         if self.alone_ms is None:
-            return replace(self, alone_ms=took_ms)
-        keep = 0.95 if took_ms > self.alone_ms else 0.5
-        return replace(self, alone_ms=keep * self.alone_ms + (1 - keep) * took_ms)
+            return replace(self, alone_ms=alone)
+        keep = 0.95 if alone > self.alone_ms else 0.5
+        return replace(self, alone_ms=keep * self.alone_ms + (1 - keep) * alone)
 
     @property
     def best(self) -> int:

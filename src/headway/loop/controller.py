@@ -97,7 +97,7 @@ class Controller:
         self._inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._gauged: tuple[WallMs, float, int] | None = None
         self._batches = 0
-        self._alone: set[str] = set()
+        self._at_once: dict[str, int] = {}  # how many batches ran when this one began
         self._said: Decision | None = None
         self._draining = False
         self._idle = threading.Event()
@@ -161,9 +161,10 @@ class Controller:
                     self.journal.note(now, name, "left: stopped or failed")
             case Asked(query=name, start=start) if name in self.queries:
                 tracker = self.queries[name]
-                # A grant that found no rows ran no batch: it says nothing about what a batch takes alone.
-                if name in self._alone and tracker.granted_at is not None and tracker.ran:
-                    self.slots = self.slots.add_alone(now - tracker.granted_at)
+                at_once = self._at_once.pop(name, 0)
+                # A grant that found no rows ran no batch: it says nothing about what a batch takes.
+                if at_once and tracker.granted_at is not None and tracker.ran:
+                    self.slots = self.slots.add_batch(now - tracker.granted_at, max(at_once, self._running))
                 tracker.asked(now, start)
                 self._changed.add(name)
             case BatchSeen(query=name) if name in self.queries:
@@ -238,7 +239,7 @@ class Controller:
         if isinstance(decided, Hold):
             return "held"
         tracker = self.queries[decided.query]
-        self._alone = set() if self._running else {decided.query}
+        self._at_once[decided.query] = self._running + 1
         offset = tracker.granted(now, decided.announce)
         self._changed.add(decided.query)
         if self.actuator.release(decided.query, offset):
