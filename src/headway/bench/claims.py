@@ -152,13 +152,17 @@ def _pair(claim: Claim, at: Mapping[str, Any], records: list[Record]) -> tuple[R
     """The candidate and the best baseline at one setting; None unless all of them were measured there."""
     groups: dict[str, dict[str, Record]] = {}
     for record in records:
-        if all(record["setting"].get(name) == value for name, value in at.items()):
+        if _fits(record, at):
             groups.setdefault(json.dumps(record["setting"], sort_keys=True), {})[record["policy"]] = record
     for group in reversed(groups.values()):
         if {claim.candidate, *claim.baselines} <= group.keys():
             best = min((group[b] for b in claim.baselines), key=lambda r: float(r[claim.field]))
             return group[claim.candidate], best
     return None
+
+
+def _fits(record: Record, at: Mapping[str, Any]) -> bool:
+    return all(record["setting"].get(name) == value for name, value in at.items())
 
 
 def _words(mine: Record, best: Record, field: str) -> str:
@@ -178,11 +182,11 @@ def _slowdown(claim: Claim, records: list[Record]) -> Sample | None:
 
 
 def _decide_share(claim: Claim, records: list[Record]) -> Sample | None:
-    """Time spent in decisions over all processor time there was; the worst setting counts."""
+    """Time spent in decisions over all processor time there was; the worst setting counts, of those named if any are."""
     shares = [
         (r["decide_ms"] / (r["host"]["cpus"] * r["setting"]["seconds"] * 1000), f"{r['decide_ms']:.0f} ms of decisions")
         for r in records
-        if r["policy"] == claim.candidate
+        if r["policy"] == claim.candidate and (not claim.at or any(_fits(r, at) for at in claim.at))
     ]
     return max(shares, default=None)
 
@@ -204,12 +208,7 @@ def _longest(delay: str) -> int:
 
 def _plain(claim: Claim, records: list[Record]) -> Sample | None:
     """A figure as it stands in the ledger; the worst setting counts."""
-    values = [
-        float(r[claim.field])
-        for at in claim.at
-        for r in records
-        if r["policy"] == claim.candidate and all(r["setting"].get(name) == value for name, value in at.items())
-    ]
+    values = [float(r[claim.field]) for at in claim.at for r in records if r["policy"] == claim.candidate and _fits(r, at)]
     return (max(values), "") if values else None
 
 
