@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
+from headway.bench.experiment import policy_named
 from headway.bench.ledger import Record
 from headway.model.deadline import window
-from headway.policy.load import order_policy
 from headway.sim.microbatch import Nothing, Query, World
 from headway.sim.streams import Stream
 from headway.workloads import delays
@@ -64,8 +64,7 @@ def predict(
 
 
 def _latencies(machine: Machine, policy: str, setting: Mapping[str, Any], seed: int, seconds: int) -> list[int]:
-    order = order_policy("stock" if policy == "stock-tuned" else policy)
-    world = World(order, slots="auto", cores=machine.cores, spread=machine.spread, seed=seed, journal=Nothing())
+    world = World(policy_named(policy), slots="auto", cores=machine.cores, spread=machine.spread, seed=seed, journal=Nothing())
     stream = Stream.delayed(delays.parse(setting["delay"]), setting["patience_ms"], setting["rate"])
     chance = random.Random(seed)
     for i in range(setting["queries"]):
