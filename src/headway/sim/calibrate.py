@@ -64,7 +64,9 @@ def predict(
 
 
 def _latencies(machine: Machine, policy: str, setting: Mapping[str, Any], seed: int, seconds: int) -> list[int]:
-    world = World(policy_named(policy), slots="auto", cores=machine.cores, spread=machine.spread, seed=seed, journal=Nothing())
+    world = World(
+        policy_named(policy), slots="auto", cores=machine.cores, spread=machine.spread, seed=seed, journal=Nothing()
+    )
     stream = Stream.delayed(delays.parse(setting["delay"]), setting["patience_ms"], setting["rate"])
     chance = random.Random(seed)
     for i in range(setting["queries"]):
