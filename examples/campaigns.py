@@ -17,8 +17,8 @@ from headway.workloads.ysb import Ysb
 def views_per_campaign(rt: hw.Runtime, spark: Any, seed: int, window_ms: int) -> Any:
     advertiser = Ysb(seed, rate=200, epoch_ms=int(time.time() * 1000), delay=Uniform(0, 500), window_ms=window_ms)
     views = events(spark, advertiser)  # a real job reads Kafka here
-    events = rt.watermark(views, "event_time", hw.patience.Fixed("500 ms"), arrival="arrival")
-    return advertiser.counts(events).writeStream.outputMode("append").format("memory")  # and writes a table here
+    marked = rt.watermark(views, "event_time", hw.patience.Fixed("500 ms"), arrival="arrival")
+    return advertiser.counts(marked).writeStream.outputMode("append").format("memory")  # and writes a table here
 
 
 @hw.query()

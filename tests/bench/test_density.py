@@ -3,18 +3,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.bench.density import FIRST, most
+from headway.bench.density import most
 
 
-@given(st.integers(0, 300), st.integers(1, 256))
-def test_the_answer_holds_and_a_little_more_does_not(truth: int, limit: int) -> None:
+@given(st.integers(0, 300), st.integers(1, 256), st.sampled_from([4, 16, 64]))
+def test_the_answer_holds_and_a_little_more_does_not(truth: int, limit: int, first: int) -> None:
     tried: list[int] = []
 
     def holds(queries: int) -> bool:
         tried.append(queries)
         return queries <= truth
 
-    answer = most(holds, FIRST, limit)
+    answer = most(holds, first, limit)
     best = min(truth, limit)
     assert answer <= best and best - answer <= max(1.0, 0.1 * answer)
     assert len(tried) == len(set(tried)) <= 11

@@ -35,7 +35,7 @@ def test_every_policy_has_a_name() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("klnik", "order = 'klnik': expected one of fair, first-come, fixed-trigger, highest-rate, klink, round-robin"),
+        ("klnik", "order = 'klnik': expected one of fair, first-come, fixed-trigger, highest-rate, klink, response-ratio, "),
         ("", "order = '': expected one of fair, "),
         ("klink:confidenze=0.9", "order.confidenze = '0.9': expected a setting of Klink, one of confidence, step_ms, "),
         ("first-come:x=1", "order.x = '1': expected a setting of FirstCome, one of none: it has no settings"),

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from headway.sim.operators import Engine, Machine, water_fill
+from headway.sim.operators import Engine, Machine
 from headway.sim.paper import BY_OPERATOR, ORDERS
 from headway.sim.pipelines import PIPELINES, ysb
 from headway.workloads.delays import Constant, Uniform
@@ -83,18 +81,3 @@ def test_a_full_heap_slows_everything_down() -> None:
     slow = engine("default", queries=40, machine=full).run(60, warm_s=30)
     fast = engine("default", queries=40, machine=replace(full, gc=0.0)).run(60, warm_s=30)
     assert slow.processed < 0.9 * fast.processed
-
-
-needs = st.lists(st.floats(0, 100), min_size=1, max_size=30)
-
-
-@given(need=needs, whole=st.floats(1, 500), most=st.floats(1, 100))
-@settings(max_examples=200)
-def test_equal_shares_give_all_there_is_and_nobody_too_much(need: list[float], whole: float, most: float) -> None:
-    wanted = np.array(need)
-    given_ = water_fill(wanted, whole, most)
-    assert (given_ <= np.minimum(wanted, most) + 1e-9).all()
-    assert given_.sum() == pytest.approx(min(whole, np.minimum(wanted, most).sum()))
-    short = given_ < np.minimum(wanted, most) - 1e-6
-    if short.any():  # whoever gets less than it could use gets as much as anybody
-        assert given_[short].min() >= given_.max() - 1e-6

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headway.errors import SettingError
 from headway.estimate.delays import Epochs, normal_half_width
+from headway.model.arrays import Floats
 from headway.workloads import delays
 
 EXPERIMENT = "coverage"
@@ -20,8 +20,6 @@ CONFIDENCES = (0.95, 0.90)
 PREDICTORS = ("predictive", "paper", "regression")
 WARM_UP = 20  # epochs that are only learnt from
 BINS = 32  # as many as the live histogram has
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

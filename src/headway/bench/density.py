@@ -9,7 +9,7 @@ from headway.bench.suite import measures
 
 EXPERIMENT = "density"
 POLICIES = ("stock", "stock-tuned", "klink")
-FIRST = 8  # queries to begin with
+FIRST = {"stock": 4, "stock-tuned": 16, "klink": 64}  # queries to begin the search with
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def most(holds: Callable[[int], bool], first: int, limit: int, close: float = 0.
 
     Takes it that more never hold where fewer do not. 0 if not even one does, `limit` if all up to there do.
     """
-    low, high = 0, min(first, limit)
+    low, high = 0, max(1, min(first, limit))
     while holds(high):
         if high == limit:
             return limit
@@ -57,5 +57,5 @@ def search(
         told(probe)
         return probe.held
 
-    best = most(holds, FIRST, most_queries)
+    best = most(holds, FIRST.get(policy, 16), most_queries)
     return {"held": best} | ({name: tried[best][name] for name in ("mean_ms", "p99_ms", "cpu_ms")} if best else {})

@@ -29,6 +29,7 @@ COLOURS = {
     # in virtual time: the paper's default, and Klink without its memory policy
     "default": "#0072B2",
     "klink-no-memory": "#F0A070",
+    "response-ratio": "#7B3294",
 }
 MARKS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down", "star", "pentagon")
 

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from headway.bench import claims
-from headway.bench.ledger import Ledger, newest
+from headway.bench.ledger import Ledger, Record, newest
 from headway.bench.report import page
 from headway.bench.suite import EXPERIMENT
 from headway.cli import given, screen
 from headway.cli.claims import LEDGER
 from headway.errors import HeadwayError
-from headway.sim import figures, paper
+from headway.sim import calibrate, figures, ladder, paper
 
 
 def report(
@@ -31,7 +31,13 @@ def report(
     if not runs:
         known = dict.fromkeys(r["commit"] for r in live)
         raise HeadwayError(f"commit = {chosen!r}: expected one that was measured: {', '.join(known)}")
-    sim = [r for r in newest(records) if r["experiment"] == paper.EXPERIMENT and r["kind"] == "sim"]
-    simulated = figures.paper([r for r in sim if r["commit"] == sim[-1]["commit"]])
+    simulated = figures.paper(_simulated(records, paper.EXPERIMENT)) + figures.ladder(_simulated(records, ladder.EXPERIMENT))
+    simulated += [figures.calibration(calibrate.points(r)) for r in _simulated(records, calibrate.EXPERIMENT)[-1:]]
     out.write_text(page("Headway: what was measured", runs, claims.judge(claims.load(), records), simulated), "utf-8")
     screen.out.print(f"Report: {out}", soft_wrap=True)
+
+
+def _simulated(records: list[Record], experiment: str) -> list[Record]:
+    """What was simulated at the newest commit at which it was."""
+    found = [r for r in newest(records) if r["experiment"] == experiment and r["kind"] == "sim"]
+    return [r for r in found if r["commit"] == found[-1]["commit"]]

@@ -70,19 +70,24 @@ def paper_(
 @app.command("ladder")
 def ladder_(
     queries: Annotated[str, typer.Option(help="Numbers of queries.")] = ",".join(map(str, ladder.QUERIES)),
-    policies: Annotated[str, typer.Option(help="Policies, with commas between them.")] = "klink,streambox",
+    policies: Annotated[str, typer.Option(help="Policies, with commas between them.")] = "klink,response-ratio,streambox",
     seconds: Annotated[int, typer.Option(help="Simulated seconds.")] = 60,
     load: Annotated[str, typer.Option(help="Shares of the cores, with commas between them.")] = "0.7",
+    unequal: Annotated[float, typer.Option(help="How much costs differ: standard deviation over mean.")] = 0.0,
     seeds: SeedsOption = 1,
+    out: Annotated[Path, typer.Option(help="The page with the figures.")] = Path("headway-ladder.html"),
     ledger: LedgerOption = LEDGER,
 ) -> None:
     """Ten to ten thousand queries in the micro-batch engine, beside the best that any schedule could do."""
     given.at_least("seconds", seconds, 1)
     given.at_least("seeds", seeds, 1)
+    given.at_least("unequal", unequal, 0)
+    given.new_file("out", out)
     loads = [given.share("load", part) for part in load.split(",")]
     names, book = given.policies(policies), Ledger(ledger)
-    rungs = [ladder.Rung(n, load=share, seconds=seconds) for share in loads for n in given.wholes("queries", queries)]
-    made = Table(title="Micro-batches in virtual time", title_justify="left")
+    sizes = given.wholes("queries", queries)
+    rungs = [ladder.Rung(n, load=share, seconds=seconds, unequal=unequal) for share in loads for n in sizes]
+    made = Table(title=f"Micro-batches in virtual time; costs differ by {unequal:.0%}", title_justify="left")
     for head in (
         "queries",
         "load",
@@ -107,6 +112,8 @@ def ladder_(
                 bar.end()
                 made.add_row(f"{rung.queries:,}", f"{rung.load:.0%}", name, *_rung_cells(found))
     screen.out.print(made)
+    out.write_text(figures_page("From ten queries to ten thousand", figures.ladder(_mine(book, ladder.EXPERIMENT))), "utf-8")
+    screen.out.print(f"Figures: {out}", soft_wrap=True)
 
 
 @app.command("calibrate")
@@ -137,8 +144,9 @@ def calibrate_(
     screen.out.print(f"Mean error on settings held back: mean {error:.1%}, p99 {tail:.1%}", highlight=False)
     held = sum(not p.fitted for p in points)
     book.append(
-        "calibration", "klink", asdict(machine) | {"live": commits[-1]}, 1,
-        {"error": round(error, 4), "error_p99": round(tail, 4), "held_back": held}, kind="sim",
+        calibrating.EXPERIMENT, "klink", asdict(machine) | {"live": commits[-1]}, 1,
+        {"error": round(error, 4), "error_p99": round(tail, 4), "held_back": held, "points": [asdict(p) for p in points]},
+        kind="sim",
     )  # fmt: skip
     out.write_text(figures_page("Predicted against live", [figures.calibration(points)]), "utf-8")
     screen.out.print(f"Figure: {out}", soft_wrap=True)

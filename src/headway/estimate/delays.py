@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headway.model.arrays import Floats
 from headway.model.view import DelayView
 
-Floats = NDArray[np.float64]
 _NONE: Floats = np.empty(0)
 
 

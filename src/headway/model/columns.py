@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.model.arrays import Floats
+
 if TYPE_CHECKING:
     from headway.model.view import QueryView
 
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 

@@ -10,6 +10,7 @@ from headway.policy import order
 
 KINDS: dict[str, type[Any]] = {
     "klink": order.Klink,
+    "response-ratio": order.ResponseRatio,
     "stock": order.Stock,
     "fair": order.FairPools,
     "fixed-trigger": order.FixedTrigger,

@@ -17,6 +17,7 @@ from headway.sim.microbatch import Nothing, Query, World
 from headway.sim.streams import Stream
 from headway.workloads import delays
 
+EXPERIMENT = "calibration"
 FITTED = ((10, 1_000), (20, 200), (40, 200))  # queries and events a second that the model is fitted to
 POLICIES = ("klink", "stock-tuned")
 WARM_S = 15
@@ -133,3 +134,8 @@ def mean_error(points: Sequence[Point], field: str = "mean_ms") -> float:
     """The mean of absolute errors over settings that were held back."""
     held = [abs(p.error(field)) for p in points if not p.fitted]
     return float(np.mean(held)) if held else float("nan")
+
+
+def points(record: Record) -> list[Point]:
+    """The points of a calibration that was kept in the ledger."""
+    return [Point(**point) for point in record.get("points", ())]

@@ -124,6 +124,43 @@ def paper(records: Sequence[Record]) -> list[Figure]:
     return out
 
 
+def ladder(records: Sequence[Record]) -> list[Figure]:
+    """Latency beside the least possible, one figure per load, and what a decision takes."""
+    out: list[Figure] = []
+    kinds = dict.fromkeys((r["setting"]["load"], r["setting"].get("unequal", 0.0)) for r in records)
+    for load, unequal in kinds:
+        of = [r for r in records if (r["setting"]["load"], r["setting"].get("unequal", 0.0)) == (load, unequal)]
+        costs = f"costs differ by {unequal:.0%} from query to query" if unequal else "all queries cost the same"
+        drawn = _rungs(of, "mean_ms", "mean output latency, ms")
+        least = sorted({r["setting"]["queries"]: r["least_ms"] for r in of}.items())
+        x, y = zip(*least, strict=True)
+        drawn.add_scatter(x=x, y=y, name="least possible", mode="lines", line={"color": "#333", "dash": "dot", "width": 2})
+        how = (
+            f"As many cores as make them busy {load:.0%} of the time, {costs}. No schedule, clairvoyant or not, is below the"
+        )
+        out.append(("Ten to ten thousand queries", f"{how} dotted line.", drawn))
+    if records:
+        how = (
+            "Wall time of one decision of the live controller, whatever the load; the promise is 5 ms at a thousand queries."
+        )
+        out.append(("What a decision takes", how, _rungs(records, "decide_us", "microseconds a decision")))
+    return out
+
+
+def _rungs(records: Sequence[Record], field: str, y: str) -> Any:
+    import plotly.graph_objects as go
+
+    drawn = go.Figure()
+    for n, policy in enumerate(dict.fromkeys(r["policy"] for r in records)):
+        of = [r for r in records if r["policy"] == policy]
+        sizes = sorted({r["setting"]["queries"] for r in of})
+        middle = [float(np.median([r[field] for r in of if r["setting"]["queries"] == size])) for size in sizes]
+        drawn.add_scatter(x=sizes, y=middle, name=policy, mode="lines+markers", **look(policy, n))
+    drawn.update_xaxes(title="queries", type="log")
+    drawn.update_yaxes(title=y, type="log")
+    return drawn
+
+
 def _lines(
     records: Sequence[Record], by: str, field: str, x: str, y: str, scale: float = 1.0, marks: dict[str, float] | None = None
 ) -> Any:

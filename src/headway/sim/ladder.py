@@ -3,6 +3,7 @@
 import random
 import resource
 from dataclasses import dataclass
+from math import exp, log, sqrt
 from time import process_time
 from typing import Any
 
@@ -32,6 +33,7 @@ class Rung:
     patience_ms: int = 500
     fixed_ms: float = 60.0
     per_row_ms: float = 0.01
+    unequal: float = 0.0  # coefficient of variation of what batches cost, from query to query
 
     @property
     def batch_ms(self) -> float:
@@ -47,10 +49,13 @@ def climb(rung: Rung, policy: str, seed: int) -> dict[str, Any]:
     world = World(order_policy(policy), slots=rung.cores, cores=rung.cores, seed=seed, journal=Nothing())
     stream = Stream.delayed(Uniform(0, rung.patience_ms), rung.patience_ms, rung.rate)
     chance = random.Random(seed)
+    fixed = {}
     for i in range(rung.queries):
         grid = window(rung.window_ms, start=chance.randrange(rung.window_ms))
         started = chance.randrange(rung.window_ms)
-        world.add(Query(f"q{i:05d}", grid, stream, rung.fixed_ms, rung.per_row_ms, starts_ms=started))
+        name, size = f"q{i:05d}", _size(rung.unequal, chance)
+        fixed[name] = rung.fixed_ms * size
+        world.add(Query(name, grid, stream, fixed[name], rung.per_row_ms * size, starts_ms=started))
     began = process_time()
     world.run(WARM_MS + rung.seconds * 1000)
     took = process_time() - began
@@ -58,7 +63,7 @@ def climb(rung: Rung, policy: str, seed: int) -> dict[str, Any]:
     latencies = np.array([w.latency_ms for w in out] or [0])
     watch = world.controller.watch
     # The least work that a window's batch can have: all its rows worked off before.
-    bound = least_mean_ms([(w.end + rung.patience_ms, rung.fixed_ms) for w in out], rung.cores)
+    bound = least_mean_ms([(w.end + rung.patience_ms, fixed[w.query]) for w in out], rung.cores)
     return {
         "windows": len(out),
         "mean_ms": round(float(latencies.mean()), 1),
@@ -71,3 +76,9 @@ def climb(rung: Rung, policy: str, seed: int) -> dict[str, Any]:
         "took_s": round(took, 2),
         "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
+
+
+def _size(unequal: float, chance: random.Random) -> float:
+    """How a query's cost compares to the mean: lognormal, as what people write tends to be."""
+    sigma = sqrt(log(1 + unequal**2))
+    return exp(chance.gauss(-(sigma**2) / 2, sigma)) if unequal else 1.0

@@ -19,13 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.estimate.delays import Epochs
+from headway.model.arrays import Floats
 from headway.model.deadline import Deadlines, Grid
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
+from headway.sim.layout import Layout
 from headway.sim.pipelines import Pipeline
+from headway.sim.sharing import water_fill
 from headway.workloads.delays import Delay
 
-Floats = NDArray[np.float64]
 EPS = 1e-6
 
 
@@ -74,41 +76,6 @@ class Trace:
     seconds: float = 0.0
     decide_s: float = 0.0  # real time that decisions took
     ideal_ms: float = 0.0  # what one event costs through the whole chain
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Which operator of which query is on which node, and what an event costs from there to where the node's part ends."""
-
-    here: list[NDArray[np.bool_]]  # per node: query x operator
-    end: list[NDArray[np.int64]]  # per node: the first operator after the part of the chain that is here
-    tail: list[Floats]  # per node: query x operator; 0 for what is elsewhere
-    tail_whole: Floats  # per operator, to the end of the chain
-
-    @classmethod
-    def spread(cls, queries: int, operators: int, nodes: int, cost: Floats, reach: Floats) -> "Layout":
-        """Successive parts of a chain lie on successive nodes, and queries begin on each node in turn."""
-        part = np.arange(operators) * nodes // operators if nodes > 1 else np.zeros(operators, dtype=np.int64)
-        node = (part[None, :] + np.arange(queries)[:, None]) % nodes
-        here, end, tail = [], [], []
-        for n in range(nodes):
-            local = node == n
-            stop = np.where(local.any(axis=1), operators - np.argmax(local[:, ::-1], axis=1), 0)
-            costs = np.array(
-                [
-                    [tail_cost(cost, reach, k, stop[q]) if local[q, k] else 0.0 for k in range(operators)]
-                    for q in range(queries)
-                ]
-            )
-            here.append(local)
-            end.append(stop)
-            tail.append(costs)
-        return cls(here, end, tail, np.array([tail_cost(cost, reach, k, operators) for k in range(operators)]))
-
-
-def tail_cost(cost: Floats, reach: Floats, start: int, stop: int) -> float:
-    """What one event at operator `start` costs until operator `stop`, with those that it brings forth."""
-    return float((cost[start:stop] * reach[start:stop]).sum() / reach[start])
 
 
 class Engine:
@@ -400,15 +367,3 @@ class Engine:
             for i, e in zip(self.inputs[q], self.epochs[q], strict=True)
         )
         self.views[q] = None
-
-
-def water_fill(need: Floats, whole: float, most: float) -> Floats:
-    """Equal shares of `whole` for all that need something, none more than it needs or than `most`."""
-    capped = np.minimum(need, most)
-    if float(capped.sum()) <= whole:
-        return capped
-    ordered = np.sort(capped)
-    # With level h, those below it get what they need: find the first for whom the rest, shared equally, is not enough.
-    after = np.arange(len(ordered), 0, -1)
-    level = (whole - np.concatenate(([0.0], np.cumsum(ordered)[:-1]))) / after
-    return np.asarray(np.minimum(capped, level[int(np.argmax(level <= ordered))]))

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from headway.loop.guards import STANDARD, never_sweep_early
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
 from headway.model.view import QueryView, Snapshot
-from headway.policy.order import FirstCome, HighestRate, Klink, RoundRobin, StreamBox
+from headway.policy.order import FirstCome, HighestRate, Klink, ResponseRatio, RoundRobin, StreamBox
 from model.making import ALIGNED_MS, NOW, query, shifted, snapshots, stream
 
-KLINKS: list[OrderPolicy] = [Klink(), Klink(interval="paper")]
+KLINKS: list[OrderPolicy] = [Klink(), Klink(interval="paper"), ResponseRatio()]
 WORK_CONSERVING: list[OrderPolicy] = [FirstCome(), RoundRobin(), HighestRate(), StreamBox()]
 
 every_order_policy = pytest.mark.parametrize("policy", KLINKS + WORK_CONSERVING, ids=repr)

@@ -11,14 +11,13 @@ from scipy.special import ndtr
 
 from headway.errors import SettingError
 from headway.estimate.delays import normal_half_width
+from headway.model.arrays import Floats
 from headway.model.columns import Columns
 from headway.model.decision import Decision, Grant, Hold
 from headway.model.time import WallMs
 from headway.model.view import InputView, QueryView, Snapshot
 from headway.policy.order.emission import announce
 from headway.policy.order.relief import most_relieving
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +58,23 @@ class Klink:
         due = wanted <= now
         if not due.any():
             soonest = wanted.min()
-            first = min(snap.queries[i].name for i in np.flatnonzero(wanted == soonest))
-            return Hold(WallMs(ceil(soonest)), because=f"{first} is next, in {soonest - now:.0f} ms")
-        least = np.min(slack[due])
-        best = min(np.flatnonzero(due & (slack == least)).tolist(), key=lambda i: snap.queries[i].name)
-        chosen, crowd = snap.queries[best], int(due.sum())
+            name = min(snap.queries[i].name for i in np.flatnonzero(wanted == soonest))
+            return Hold(WallMs(ceil(soonest)), because=f"{name} is next, in {soonest - now:.0f} ms")
+        first = np.flatnonzero(due)
+        rank = self._rank([snap.queries[i] for i in first], slack[first], now)
+        best = min(first[rank == rank.min()].tolist(), key=lambda i: snap.queries[i].name)
+        chosen, crowd = snap.queries[best], len(first)
         early = chosen.due is not None and now < chosen.due
         watermark = announce(chosen, now, ahead=early or bool(one_batch[best]), crowd=(crowd - 1) / snap.slots)
-        return Grant(chosen.name, watermark, because=_because(chosen, float(least), now, crowd))
+        return Grant(chosen.name, watermark, because=self._because(chosen, float(slack[best]), now, crowd))
 
     def urgency(self, queries: Sequence[QueryView], now: WallMs) -> Floats:
         """The smallest goes first."""
-        return self.slack_ms(queries, now)
+        return self._rank(queries, self.slack_ms(queries, now), now)
+
+    def _rank(self, queries: Sequence[QueryView], slack: Floats, now: WallMs) -> Floats:
+        """Of those that are due, the one with the smallest runs next."""
+        return slack
 
     def slack_ms(self, queries: Sequence[QueryView], now: WallMs) -> Floats:
         """Expected slack of each query: the least over its inputs (section 3.3); minus infinity for an unknown one."""
@@ -132,6 +136,19 @@ class Klink:
         parts = self.split * min(1.0, max(LEAST_SPARED, waiting))
         return np.asarray(seen.window_ms <= parts * seen.fixed_ms)
 
+    def _because(self, query: QueryView, slack: float, now: WallMs, due: int) -> str:
+        if query.due is None:
+            return "first batch: nothing is known of it yet"
+        rest = f"a batch costs {query.cost_ms(now):.0f} ms, {due} due"
+        first = self._first_word(query, slack, now)
+        if not query.live:
+            return f"{first}: rows may be waiting for {now - (query.granted_at or now)} ms, {rest}"
+        when = f"due {now - query.due} ms ago" if now >= query.due else f"due in {query.due - now} ms, its rows first"
+        return f"{first}: window end {query.deadline} {when}, {rest}"
+
+    def _first_word(self, query: QueryView, slack: float, now: WallMs) -> str:
+        return f"least slack, {slack:.0f} ms"
+
 
 _NO_INPUT: tuple[None] = (None,)
 MOST_STEPS = 64
@@ -171,13 +188,3 @@ def expected_slack(
     over = np.maximum(np.minimum(high, start), release)
     expected = np.where(total > 1e-12, (weight * comes).sum(axis=1) / np.maximum(total, 1e-12), over)
     return np.asarray(expected - now - cost)
-
-
-def _because(query: QueryView, slack: float, now: WallMs, due: int) -> str:
-    if query.due is None:
-        return "first batch: nothing is known of it yet"
-    rest = f"a batch costs {query.cost_ms(now):.0f} ms, {due} due"
-    if not query.live:
-        return f"least slack, {slack:.0f} ms: rows may be waiting for {now - (query.granted_at or now)} ms, {rest}"
-    when = f"due {now - query.due} ms ago" if now >= query.due else f"due in {query.due - now} ms, its rows first"
-    return f"least slack, {slack:.0f} ms: window end {query.deadline} {when}, {rest}"

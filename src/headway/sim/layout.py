@@ -1,0 +1,48 @@
+"""Where the operators of a query lie, and what an event costs from each of them on.
+
+On several nodes Klink has two messages: statistics of delays flow down the chain with the watermarks, costs flow up it. Here
+every node knows both at once; costs do not change, a delay's statistics change once a window, so a message that is a cycle
+old would say the same.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.model.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which operator of which query is on which node, and what an event costs from there to where the node's part ends."""
+
+    here: list[NDArray[np.bool_]]  # per node: query x operator
+    end: list[NDArray[np.int64]]  # per node: the first operator after the part of the chain that is here
+    tail: list[Floats]  # per node: query x operator; 0 for what is elsewhere
+    tail_whole: Floats  # per operator, to the end of the chain
+
+    @classmethod
+    def spread(cls, queries: int, operators: int, nodes: int, cost: Floats, reach: Floats) -> "Layout":
+        """Successive parts of a chain lie on successive nodes, and queries begin on each node in turn."""
+        part = np.arange(operators) * nodes // operators if nodes > 1 else np.zeros(operators, dtype=np.int64)
+        node = (part[None, :] + np.arange(queries)[:, None]) % nodes
+        here, end, tail = [], [], []
+        for n in range(nodes):
+            local = node == n
+            stop = np.where(local.any(axis=1), operators - np.argmax(local[:, ::-1], axis=1), 0)
+            costs = np.array(
+                [
+                    [tail_cost(cost, reach, k, stop[q]) if local[q, k] else 0.0 for k in range(operators)]
+                    for q in range(queries)
+                ]
+            )
+            here.append(local)
+            end.append(stop)
+            tail.append(costs)
+        return cls(here, end, tail, np.array([tail_cost(cost, reach, k, operators) for k in range(operators)]))
+
+
+def tail_cost(cost: Floats, reach: Floats, start: int, stop: int) -> float:
+    """What one event at operator `start` costs until operator `stop`, with those that it brings forth."""
+    return float((cost[start:stop] * reach[start:stop]).sum() / reach[start])
