@@ -180,7 +180,7 @@ def _lines(
             if marks and order in marks:
                 symbol = {"symbol": "circle-open", "color": colour(order), "size": 11}
                 drawn.add_scatter(
-                    x=[places[-1]], y=[marks[order]], mode="markers", marker=symbol, showlegend=False, name=f"{order}, paper"
+                    x=[80], y=[marks[order]], mode="markers", marker=symbol, showlegend=False, name=f"{order}, paper"
                 )
     drawn.update_xaxes(title=x)
     drawn.update_yaxes(title=y, rangemode="tozero")

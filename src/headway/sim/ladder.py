@@ -18,7 +18,7 @@ from headway.workloads.delays import Uniform
 
 EXPERIMENT = "ladder"
 QUERIES = (10, 100, 1_000, 10_000)
-WARM_MS = 10_000
+WARM_MS = 30_000  # until costs are learnt and the rush of the start is over
 
 
 @dataclass(frozen=True, slots=True)

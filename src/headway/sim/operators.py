@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import process_time
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +32,28 @@ EPS = 1e-6
 
 
 class Order(Protocol):
-    """What the engine asks of a policy: who goes first. Every order policy of ours can say."""
+    """What the engine asks of a policy: who goes first. Every order policy of ours can say, of queries or of operators."""
 
-    def urgency(self, queries: Sequence[QueryView], now: WallMs) -> Floats: ...
+    def urgency(self, queries: Sequence[Any], now: WallMs) -> Floats: ...
+
+
+@dataclass(slots=True)
+class OperatorView:
+    """An operator as a policy sees it: the part of a `QueryView` that orders operators, cheap to make thousands of."""
+
+    waiting_since: WallMs
+    granted_at: WallMs  # its oldest queued event came then
+    rows_per_s: float
+    fixed_ms: float
+    per_row_ms: float  # from here to the end of the chain
+    selectivity: float
+    pace_ms: int = 1_000
+
+    def queued(self, now: WallMs) -> float:
+        return self.rows_per_s * max(0, now - self.granted_at) / 1000
+
+    def cost_ms(self, now: WallMs) -> float:
+        return self.fixed_ms + self.per_row_ms * self.queued(now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +113,14 @@ class Engine:
         memory_policy: bool = False,
         closed: bool = True,
         by_operator: bool = False,
+        holds: bool = False,
         confidence: float = 0.95,
     ) -> None:
         """Without a policy all operators share the cores. `closed`: a generator that is held up makes nothing meanwhile.
-        `by_operator`: the policy orders single operators; else a query's turn runs events to the end of its chain."""
+        `by_operator`: the policy orders single operators; else a query's turn runs events to the end of its chain.
+        `holds`: a turn lasts until a watermark is through, and keeps a core until then, whether or not there are events."""
         self.pipeline, self.policy, self.machine, self.nodes = pipeline, policy, machine, nodes
-        self.memory_policy, self.closed, self.by_operator = memory_policy, closed, by_operator
+        self.memory_policy, self.closed, self.by_operator, self.holds = memory_policy, closed, by_operator, holds
         self.confidence, self.delay = confidence, delay
         self.chance = np.random.default_rng(seed)
         self.n, self.k = queries, len(pipeline.operators)
@@ -129,6 +150,7 @@ class Engine:
         self.swept = [EventMs(int(s)) for s in self.starts]
         self.ran_at = self.starts.copy()
         self.views: list[QueryView | None] = [None] * queries
+        self.held = np.zeros(queries, dtype=bool)  # has its turn still
         self.ran_operator = np.repeat(self.starts[:, None], self.k, axis=1)
         self.pressed_since: int | None = None
         self.pressed_from = 0.0
@@ -240,7 +262,13 @@ class Engine:
             budget = need
         else:
             order = self._order(start, draining)
-            before = np.cumsum(need[order]) - need[order]
+            taken = need[order]
+            if self.holds:
+                core = whole / self.machine.cores
+                order = order[np.argsort(~self.held[order], kind="stable")]
+                taken = np.maximum(need[order], core)
+                self.held[order] = np.cumsum(taken) - taken + core <= whole
+            before = np.cumsum(taken) - taken
             budget = np.zeros(self.n)
             budget[order] = np.clip(whole - before, 0.0, need[order])
         self._spend(node, np.maximum(0.0, budget - self.machine.switch_ms))
@@ -257,7 +285,7 @@ class Engine:
         if need.sum() > whole:
             busy = np.flatnonzero(need)
             views = [self._operator_view(*divmod(int(u), self.k)) for u in busy]
-            order = busy[self._urgent_first(views, start)]
+            order = busy[np.argsort(self._urgency(views, start), kind="stable")]
             budget = np.zeros(len(need))
             budget[order] = np.clip(whole - (np.cumsum(need[order]) - need[order]), 0.0, need[order])
         given = np.maximum(0.0, budget - switch).reshape(self.queue.shape) / self.cost
@@ -266,32 +294,24 @@ class Engine:
         self.ran_operator[budget.reshape(self.queue.shape) > 0] = self.now
         return whole - float(budget.sum())
 
-    def _operator_view(self, q: int, k: int) -> QueryView:
-        """An operator as a policy sees it: its queue, and what an event costs from it to the end of the chain."""
-        ran = int(self.ran_operator[q, k])
+    def _operator_view(self, q: int, k: int) -> OperatorView:
         # Its oldest queued event is as old as all that were made since.
         behind = self.made[q] - self.done[q, k] / self.reach[k]
-        return QueryView(
-            f"q{q:04d}.{k}", self.inputs[q], self.deadlines[q], waiting_since=WallMs(ran),
-            granted_at=WallMs(self.now - round(behind / self.pipeline.events_per_s * 1000)),
-            announced=self.swept[q], swept=self.swept[q], ahead=True, fixed_ms=self.machine.switch_ms,
-            per_row_ms=float(self.layout.tail_whole[k]),
-            selectivity=float(self.reach[-1] / self.reach[k] * self.selectivity[-1]),
+        return OperatorView(
+            WallMs(int(self.ran_operator[q, k])), WallMs(self.now - round(behind / self.pipeline.events_per_s * 1000)),
+            self.pipeline.events_per_s, self.machine.switch_ms, float(self.layout.tail_whole[k]),
+            float(self.reach[-1] / self.reach[k] * self.selectivity[-1]),
         )  # fmt: skip
 
-    def _urgent_first(self, views: list[QueryView], start: int) -> NDArray[np.int64]:
+    def _urgency(self, views: Sequence[QueryView | OperatorView], start: int) -> Floats:
         assert self.policy is not None
-        began = process_time()
-        order = np.argsort(self.policy.urgency(views, WallMs(start)), kind="stable")
-        self.trace.decide_s += process_time() - began
-        return order
-
-    def _order(self, start: int, draining: bool) -> NDArray[np.int64]:
-        assert self.policy is not None
-        views = [self._view(q) for q in range(self.n)]
         began = process_time()
         urgency = self.policy.urgency(views, WallMs(start))
         self.trace.decide_s += process_time() - began
+        return urgency
+
+    def _order(self, start: int, draining: bool) -> NDArray[np.int64]:
+        urgency = self._urgency([self._view(q) for q in range(self.n)], start)
         if not draining:
             return np.argsort(urgency, kind="stable")
         # What frees most first, by the policy's own measure: all that is queued behind the source, as far as a cycle goes.
@@ -361,7 +381,7 @@ class Engine:
             self.head[q] = inside[0][0] if inside else np.inf
 
     def _swept(self, q: int, end: int) -> None:
-        self.swept[q] = EventMs(end)
+        self.swept[q], self.held[q] = EventMs(end), False
         self.inputs[q] = tuple(
             InputView(i.name, 0, live=True, rows_per_s=i.rows_per_s, delay=e.view(self.confidence))
             for i, e in zip(self.inputs[q], self.epochs[q], strict=True)

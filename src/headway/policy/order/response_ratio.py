@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
@@ -21,14 +22,17 @@ class ResponseRatio(Klink):
     """
 
     def _rank(self, queries: Sequence[QueryView], slack: Floats, now: WallMs) -> Floats:
-        ratios = np.array([_ratio(q, now) for q in queries])
+        # What has not come up to the present yet has shown no usual batch, and its cost is a guess: as good as the cheapest.
+        least = min((q.cost_ms(now) for q in queries if q.live), default=inf)
+        ratios = np.array([_ratio(q, now, least) for q in queries])
         return np.where(np.isneginf(slack), slack, -ratios)
 
     def _first_word(self, query: QueryView, slack: float, now: WallMs) -> str:
         return f"highest response ratio, {_ratio(query, now):.1f}"
 
 
-def _ratio(query: QueryView, now: WallMs) -> float:
+def _ratio(query: QueryView, now: WallMs, least: float = inf) -> float:
     """What its wait and its batch take, over the batch alone."""
     waited = max(0, now - (now if query.due is None else query.due))
-    return 1 + waited / max(1.0, query.cost_ms(now))
+    cost = query.cost_ms(now)
+    return 1 + waited / max(1.0, cost if query.live else min(cost, least))
