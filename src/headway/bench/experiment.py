@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ from headway.errors import HeadwayError, SettingError
 from headway.model.decision import OrderPolicy
 from headway.policy.load import order_policy
 from headway.workloads import delays
+from headway.workloads.sizes import size
 from headway.workloads.ysb import Ysb
 
 # What a session needs for FairPools, which leaves everybody else as without it.
@@ -28,7 +29,7 @@ POOLS = {
     "spark.scheduler.allocation.file": (Path(__file__).parent / "pools.xml").as_uri(),
 }
 PARTITIONS = "spark.sql.shuffle.partitions"
-START_S = 0.25  # a query, before anything is measured
+START_S = 0.5  # a query, before anything is measured
 Say = Callable[[str, float], None]  # what is going on, and for how many more seconds
 
 
@@ -44,10 +45,11 @@ class Setting:
     seconds: int = 30  # measured
     settle: int = 10  # run before that, not measured
     profile: str = "tuned"  # of the session: see `profile_named`
+    unequal: float = 0.0  # how much rates differ from query to query: standard deviation over mean
 
     @property
     def label(self) -> str:
-        return f"{self.queries} x {self.rate}/s, {self.delay}"
+        return label(asdict(self))
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,12 @@ class Bench:
 
     def close(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def label(setting: Mapping[str, Any]) -> str:
+    """A load in words."""
+    differ = f", rates differ by {setting['unequal']:.0%}" if setting.get("unequal") else ""
+    return f"{setting['queries']} x {setting['rate']}/s, {setting['delay']}{differ}"
 
 
 def let_pass(what: str, seconds: float, say: Say) -> None:
@@ -215,7 +223,8 @@ class _Play:
         plans = []
         for i in range(setting.queries):
             offset = chance.randrange(setting.window_ms)
-            stream = Ysb(self.seed * 1000 + i, setting.rate, int(time.time() * 1000), delay, setting.window_ms, offset)
+            rate = max(1, round(setting.rate * size(setting.unequal, chance)))
+            stream = Ysb(self.seed * 1000 + i, rate, int(time.time() * 1000), delay, setting.window_ms, offset)
             self.streams.append(stream)
             plans.append((i, stream))
         # Without a gate queries may start side by side; the gate takes them one by one to know who is who.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from headway.bench.experiment import START_S, Bench, Run, Say, Setting, policy_named
+from headway.bench.experiment import START_S, Bench, Run, Say, Setting, label, policy_named
 from headway.bench.ledger import Key, Ledger, Record, key
 from headway.errors import SettingError
 from headway.workloads import delays
@@ -58,11 +58,12 @@ def base_setting(
     settle: int,
     rate: int = Setting.rate,
     queries: int = Setting.queries,
+    unequal: float = 0.0,
 ) -> Setting:
     """A setting whose patience covers the delay, unless told otherwise: then no row is late."""
     longest = delays.parse(delay).max_ms
     patience = longest if patience_ms is None else patience_ms
-    return Setting(queries=queries, rate=rate, delay=delay, patience_ms=patience, seconds=seconds, settle=settle)
+    return Setting(queries, rate, delay, patience, seconds=seconds, settle=settle, unequal=unequal)
 
 
 def plan(
@@ -226,10 +227,6 @@ def by_setting(records: Iterable[Record]) -> dict[str, dict[str, list[Record]]]:
     for record in sorted(records, key=lambda r: (r["setting"]["queries"], r["setting"]["rate"])):
         out.setdefault(label(record["setting"]), {}).setdefault(record["policy"], []).append(record)
     return out
-
-
-def label(setting: Mapping[str, Any]) -> str:
-    return f"{setting['queries']} x {setting['rate']}/s, {setting['delay']}"
 
 
 def ratio_to_best(by_policy: Mapping[str, list[Record]], field: str) -> Spread | None:

@@ -21,6 +21,7 @@ def klink(
     rate: Annotated[str, typer.Option(help="Events per second and query: one, or one for each number.")] = "1000,200,200",
     delay: Annotated[str, typer.Option(help="uniform:LOW:HIGH, zipf:EXPONENT:MAX, gamma:SHAPE:SCALE ...")] = "uniform:0:500",
     patience: Annotated[int | None, typer.Option(help="Patience in ms; as long as the longest delay unless told.")] = None,
+    unequal: Annotated[float, typer.Option(help="How much rates differ: standard deviation over mean.")] = 0.0,
     seconds: Annotated[int, typer.Option(help="Measured seconds per policy.")] = 30,
     settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 10,
     seeds: Annotated[str, typer.Option(help="Seeds; for each one, all policies take their turn.")] = "1,2,3",
@@ -32,9 +33,9 @@ def klink(
 ) -> None:
     """Measure output latency under several policies, in turns, in one warm JVM."""
     given.at_least("seconds", seconds, 1)
-    for key, value in (("settle", settle), ("warm", warm_s), ("patience", patience or 0)):
+    for key, value in (("settle", settle), ("warm", warm_s), ("patience", patience or 0), ("unequal", unequal)):
         given.at_least(key, value, 0)
-    base = base_setting(delay, patience, seconds, settle)
+    base = base_setting(delay, patience, seconds, settle, unequal=unequal)
     cases = settings(given.wholes("queries", queries), given.wholes("rate", rate), base)
     names, numbers, book = given.policies(policies), given.wholes("seeds", seeds, least=0), Ledger(ledger)
     given_memory, given_cores = given.memory(memory), given.cores(cores)

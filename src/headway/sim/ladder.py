@@ -3,7 +3,6 @@
 import random
 import resource
 from dataclasses import dataclass
-from math import exp, log, sqrt
 from time import process_time
 from typing import Any
 
@@ -15,6 +14,7 @@ from headway.sim.microbatch import Nothing, Query, World
 from headway.sim.oracle import least_mean_ms
 from headway.sim.streams import Stream
 from headway.workloads.delays import Uniform
+from headway.workloads.sizes import size
 
 EXPERIMENT = "ladder"
 QUERIES = (10, 100, 1_000, 10_000)
@@ -53,9 +53,9 @@ def climb(rung: Rung, policy: str, seed: int) -> dict[str, Any]:
     for i in range(rung.queries):
         grid = window(rung.window_ms, start=chance.randrange(rung.window_ms))
         started = chance.randrange(rung.window_ms)
-        name, size = f"q{i:05d}", _size(rung.unequal, chance)
-        fixed[name] = rung.fixed_ms * size
-        world.add(Query(name, grid, stream, fixed[name], rung.per_row_ms * size, starts_ms=started))
+        name, part = f"q{i:05d}", size(rung.unequal, chance)
+        fixed[name] = rung.fixed_ms * part
+        world.add(Query(name, grid, stream, fixed[name], rung.per_row_ms * part, starts_ms=started))
     began = process_time()
     world.run(WARM_MS + rung.seconds * 1000)
     took = process_time() - began
@@ -76,9 +76,3 @@ def climb(rung: Rung, policy: str, seed: int) -> dict[str, Any]:
         "took_s": round(took, 2),
         "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
-
-
-def _size(unequal: float, chance: random.Random) -> float:
-    """How a query's cost compares to the mean: lognormal, as what people write tends to be."""
-    sigma = sqrt(log(1 + unequal**2))
-    return exp(chance.gauss(-(sigma**2) / 2, sigma)) if unequal else 1.0
