@@ -22,7 +22,7 @@ LADDER_QUERIES = 2  # few, so that even large batches fit into two cores
 def session(
     queries: Annotated[int, typer.Option(help="Number of queries for the settings one by one.")] = 20,
     rate: Annotated[int, typer.Option(help="Events per second and query for the settings one by one.")] = 200,
-    rates: Annotated[str, typer.Option(help="Events per second for code against none.")] = "300,1000,3000,10000,30000",
+    rates: Annotated[str, typer.Option(help="Events per second for code against none.")] = "1000,10000,30000,100000,200000",
     seconds: Annotated[int, typer.Option(help="Measured seconds per session.")] = 15,
     settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 5,
     seeds: Annotated[str, typer.Option(help="Seeds; for each one, all sessions take their turn.")] = "1,2,3",

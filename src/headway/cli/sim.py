@@ -124,7 +124,11 @@ def calibrate_(
     """Fit the micro-batch model to live runs in the ledger, and show its error on settings that it has not seen."""
     given.new_file("out", out)
     book = Ledger(ledger)
-    live = [r for r in newest(book.records()) if r["experiment"] == "klink" and r["kind"] == "live"]
+    live = [
+        r
+        for r in newest(book.records())
+        if r["experiment"] == "klink" and r["kind"] == "live" and not r["setting"].get("unequal")
+    ]
     commits = [r["commit"] for r in live if (r["setting"]["queries"], r["setting"]["rate"]) not in calibrating.FITTED]
     if not commits:
         raise HeadwayError("ledger: expected live runs of other settings than those fitted; see docs/simulator.md")

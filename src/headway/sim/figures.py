@@ -87,7 +87,7 @@ def paper(records: Sequence[Record]) -> list[Figure]:
         )
     for rows, title in ((at60, "60"), (at80, "80")):
         if rows:
-            out.append((f"Distribution of output latency at {title} queries (Fig. 6b)", "All seeds.", _cdf(rows)))
+            out.append((f"Distribution of output latency at {title} queries (Fig. 6b)", "Three seeds.", _cdf(rows)))
             out.append(
                 (
                     f"Memory over time at {title} queries (Fig. 8)",
@@ -192,7 +192,7 @@ def _cdf(records: Sequence[Record]) -> Any:
 
     drawn = go.Figure()
     for n, order in enumerate(experiments.ORDERS):
-        of = [r["quantiles_ms"] for r in records if r["policy"] == order]
+        of = [r["quantiles_ms"] for r in records if r["policy"] == order and "quantiles_ms" in r]
         if of:
             seconds = np.median(np.array(of), axis=0) / 1000
             drawn.add_scatter(
@@ -212,7 +212,7 @@ def _series(records: Sequence[Record], field: str, y: str) -> Any:
 
     drawn = go.Figure()
     for order in ("default", "klink-no-memory", "klink"):
-        of = next((r for r in records if r["policy"] == order), None)
+        of = next((r for r in records if r["policy"] == order and field in r), None)
         if of is not None:
             minutes = np.linspace(1, of["setting"]["minutes"], len(of[field]))
             drawn.add_scatter(x=minutes, y=of[field], name=order, mode="lines", line={"color": colour(order)})

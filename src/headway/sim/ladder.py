@@ -69,6 +69,7 @@ def climb(rung: Rung, policy: str, seed: int) -> dict[str, Any]:
         "mean_ms": round(float(latencies.mean()), 1),
         "p99_ms": round(float(np.percentile(latencies, 99)), 1),
         "least_ms": round(bound, 1),
+        "over_least": round(float(latencies.mean()) / max(bound, 1e-9), 3),
         "batches": len(world.batches),
         "early": len(world.early),
         "decide_us": round(watch.total_ms * 1000 / max(1, watch.count), 1),
