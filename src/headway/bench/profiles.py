@@ -89,10 +89,11 @@ def figure(lines: dict[str, Line]) -> Any:
     for number, (name, of) in enumerate(lines.items()):
         rows, ms = zip(*of.points, strict=True)
         colour = ("#2a78d6", "#eb6834")[number % 2]
-        drawn.add_scatter(x=rows, y=ms, mode="markers", name=name, marker={"color": colour, "size": 9})
+        shown = {INTERPRETED: "no generated code", COMPILED: "generated code"}.get(name, name)
+        drawn.add_scatter(x=rows, y=ms, mode="markers", name=shown, marker={"color": colour, "size": 9})
         along = np.geomspace(min(rows), max(rows), 50)
         fitted = of.fixed_ms + of.per_row_ms * along
         drawn.add_scatter(x=along, y=fitted, mode="lines", line={"color": colour}, showlegend=False, hoverinfo="skip")
-    drawn.update_xaxes(title="rows a batch", type="log")
-    drawn.update_yaxes(title="processor time, ms a batch", type="log")
+    drawn.update_xaxes(title="rows a batch", type="log", dtick=1)
+    drawn.update_yaxes(title="processor time, ms a batch", type="log", dtick="D2")
     return drawn

@@ -10,7 +10,7 @@ from headway.model.time import EventMs, WallMs
 # Batches that share cores take longer or shorter for reasons that drown so small a slope: it is believed no further down.
 LEAST_PER_ROW_MS = 0.005
 # A query without rows and without open windows is asked no more and no less often than this.
-SILENT_LEAST_MS, SILENT_MOST_MS = 5_000, 10_000
+SILENT_LEAST_MS, SILENT_MOST_MS = 6_000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
