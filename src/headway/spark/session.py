@@ -30,7 +30,7 @@ INTERPRETED = {
     # Without generated code, looking up a common subexpression costs more, for every row, than computing it again.
     "spark.sql.subexpressionElimination.enabled": "false",
 }
-CODE_PAYS_ROWS = 100_000  # measured (docs/session.md): more rows than this are cheaper with generated code, compilation and all
+CODE_PAYS_ROWS = 100_000  # from so many rows a batch on, generated code is worth its compilation (docs/session.md)
 _LOCAL = {
     "spark.ui.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
