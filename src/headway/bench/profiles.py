@@ -95,5 +95,5 @@ def figure(lines: dict[str, Line]) -> Any:
         fitted = of.fixed_ms + of.per_row_ms * along
         drawn.add_scatter(x=along, y=fitted, mode="lines", line={"color": colour}, showlegend=False, hoverinfo="skip")
     drawn.update_xaxes(title="rows a batch", type="log", dtick=1)
-    drawn.update_yaxes(title="processor time, ms a batch", type="log", dtick="D2")
+    drawn.update_yaxes(title="processor time, ms a batch", type="log")
     return drawn
