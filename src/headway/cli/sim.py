@@ -135,7 +135,9 @@ def calibrate_(
     records = [r for r in live if r["commit"] == commits[-1] and r["policy"] in calibrating.POLICIES]
     machine = calibrating.fit(records)
     points = calibrating.judge(machine, records)
-    made = Table(title=f"{machine}", title_justify="left")
+    batch = f"a batch: {machine.fixed_ms:.0f} ms of a core and {machine.per_row_ms * 1000:.1f} us a row"
+    beside = f"{machine.wait_ms:.0f} ms on no core, spread {machine.spread:.0%}, {machine.cores:.2f} cores"
+    made = Table(title=f"{batch}, {beside}", title_justify="left")
     for head in ("policy", "queries", "rate", "", "mean live", "predicted", "error", "p99 live", "predicted", "error"):
         made.add_column(head, justify="left" if head in ("policy", "") else "right")
     for p in points:

@@ -92,7 +92,7 @@ def fit(records: Sequence[Record], start: Machine = START, policies: Sequence[st
     live = [(p, s, of) for p, s, of in grouped(records) if p in policies and (s["queries"], s["rate"]) in FITTED]
 
     def machine(x: Sequence[float]) -> Machine:
-        fixed, per_row, wait, spread, cores = np.exp(x)
+        fixed, per_row, wait, spread, cores = (float(value) for value in np.exp(x))
         return Machine(fixed, per_row, wait, min(spread, 2.0), min(cores, start.cores))
 
     def loss(x: Sequence[float]) -> float:
