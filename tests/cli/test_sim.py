@@ -1,8 +1,11 @@
 """`headway sim`: figures without Spark."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 from typer.testing import CliRunner
 
 from headway.cli.app import app
@@ -22,6 +25,20 @@ def test_the_papers_figures_are_drawn_and_kept(tmp_path: Path) -> None:
     assert "klink" in shown.output and "<html" in page.read_text()
     again = CliRunner().invoke(app, line.split())
     assert again.exit_code == 0 and len(ledger.read_text().splitlines()) == len(records)
+
+
+def test_a_sweep_that_is_killed_leaves_no_worker_behind(tmp_path: Path) -> None:
+    words = ["sim", "paper", "--experiments", "delays", "--minutes", "60", "--jobs", "2"]
+    files = ["--out", str(tmp_path / "sim.html"), "--ledger", str(tmp_path / "ledger.jsonl")]
+    sweep = subprocess.Popen([sys.executable, "-m", "headway", *words, *files], stderr=subprocess.DEVNULL)
+    try:
+        while len(workers := psutil.Process(sweep.pid).children()) < 2:
+            assert sweep.poll() is None
+    finally:
+        sweep.kill()
+        sweep.wait()
+    _, left = psutil.wait_procs(workers, timeout=60)
+    assert not left
 
 
 def test_the_ladder_stands_on_the_least_possible(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """The experiments of the Klink paper (section 6.2) in its own kind of engine, at its own scale."""
 
+import multiprocessing
+import os
+import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -115,12 +118,23 @@ def sweep(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, dict[str, An
     if jobs == 1:
         yield from ((task, simulate(*task)) for task in tasks)
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, initializer=_leave_with_parent) as pool:
         try:
             yield from zip(tasks, pool.map(_simulate, tasks), strict=True)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _leave_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    threading.Thread(target=_leave_after, args=(multiprocessing.parent_process(),), daemon=True).start()
+
+
+def _leave_after(parent: multiprocessing.process.BaseProcess | None) -> None:
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _simulate(task: Task) -> dict[str, Any]:
