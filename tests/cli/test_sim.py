@@ -43,7 +43,8 @@ def test_a_sweep_that_is_killed_leaves_no_worker_behind(tmp_path: Path) -> None:
 
 def test_the_ladder_stands_on_the_least_possible(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.jsonl"
-    shown = CliRunner().invoke(app, f"sim ladder --queries 10,50 --seconds 20 --policies klink --ledger {ledger}".split())
+    line = f"sim ladder --queries 10,50 --seconds 20 --policies klink --ledger {ledger} --out {tmp_path / 'ladder.html'}"
+    shown = CliRunner().invoke(app, line.split())
     assert shown.exit_code == 0, shown.output
     for record in map(json.loads, ledger.read_text().splitlines()):
         assert record["least_ms"] <= record["mean_ms"] and not record["early"]

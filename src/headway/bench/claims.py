@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
-from math import inf
 from statistics import median
 from typing import Any, Literal
 
@@ -129,10 +128,9 @@ def figure(claim: Claim, records: Sequence[Record], kind: str) -> Figure | None:
     fitting = [r for r in records if r["experiment"] == claim.experiment and r["kind"] == kind]
     for commit in dict.fromkeys(r["commit"] for r in reversed(fitting)):
         of_commit = [r for r in fitting if r["commit"] == commit]
-        judged = _settled(claim, of_commit) if claim.metric == "ratio-settled" else claim
         samples = []
         for seed in sorted({r["seed"] for r in of_commit}):
-            sample = METRICS[judged.metric](judged, [r for r in of_commit if r["seed"] == seed])
+            sample = METRICS[claim.metric](claim, [r for r in of_commit if r["seed"] == seed])
             if sample is not None:
                 samples.append(sample)
         if samples:
@@ -156,17 +154,6 @@ def _ratio(claim: Claim, records: list[Record]) -> Sample | None:
         (mine[claim.field] / max(best[claim.field], 1e-9), _words(mine, best, claim.field))
         for mine, best in (p for p in pairs if p is not None)
     )
-
-
-def _settled(claim: Claim, records: list[Record]) -> Claim:
-    """The same claim against one baseline for all seeds, the one with the best median: whoever is ahead in one seed may be
-    so by chance, the more easily the more there are."""
-
-    def middle(policy: str) -> float:
-        values = [float(r[claim.field]) for r in records if r["policy"] == policy and any(_fits(r, at) for at in claim.at)]
-        return median(values) if values else inf
-
-    return replace(claim, baselines=(min(claim.baselines, key=middle),))
 
 
 def _pair(claim: Claim, at: Mapping[str, Any], records: list[Record]) -> tuple[Record, Record] | None:
@@ -235,7 +222,6 @@ def _plain(claim: Claim, records: list[Record]) -> Sample | None:
 
 METRICS: dict[str, Callable[[Claim, list[Record]], Sample | None]] = {
     "ratio": _ratio,
-    "ratio-settled": _ratio,
     "slowdown": _slowdown,
     "decide-share": _decide_share,
     "trouble": _trouble,

@@ -26,7 +26,7 @@ def most(holds: Callable[[int], bool], first: int, limit: int, close: float = 0.
 
     Takes it that more never hold where fewer do not. 0 if not even one does, `limit` if all up to there do.
     """
-    low, high = 0, max(1, min(first, limit))
+    low, high = 0, min(first, limit)
     while holds(high):
         if high == limit:
             return limit
