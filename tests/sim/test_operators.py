@@ -91,3 +91,27 @@ def test_a_full_heap_slows_everything_down() -> None:
     slow = engine("default", queries=40, machine=full).run(60, warm_s=30)
     fast = engine("default", queries=40, machine=replace(full, gc=0.0)).run(60, warm_s=30)
     assert slow.processed < 0.9 * fast.processed
+
+
+def test_turning_to_another_operator_costs_the_default_too() -> None:
+    """An operating system that shares cores among more operators than it has pays for its switches, as a policy does."""
+    free = engine("default", queries=40, machine=replace(SMALL, gc=0.0, switch_ms=0.0)).run(60, warm_s=30)
+    paid = engine("default", queries=40, machine=replace(SMALL, gc=0.0)).run(60, warm_s=30)
+    lost = SMALL.switch_ms / SMALL.quantum_ms
+    assert paid.processed == pytest.approx((1 - lost) * free.processed, rel=0.01)
+
+
+def test_short_of_memory_events_are_run_no_further_than_frees_most() -> None:
+    """With room for few events, they wait behind the filter instead of before it."""
+    tight = replace(SMALL, memory_bytes=2e8, heap_bytes=2.2e8, pressed=0.5)
+    with_it, without = (_most_behind_filter(engine(queries=40, machine=tight, memory_policy=on)) for on in (True, False))
+    assert without == 0 < 0.1 < with_it
+
+
+def _most_behind_filter(e: Engine) -> float:
+    """The greatest share of the queued events that was seen behind the filter."""
+    shares = []
+    for start in range(0, 30_000, e.machine.cycle_ms):
+        e._cycle(start, e.machine.cycle_ms, count=True)
+        shares.append(float(e.queue[:, 3:].sum() / max(1.0, e.queue.sum())))
+    return max(shares)

@@ -31,18 +31,15 @@ class Layout:
         for n in range(nodes):
             local = node == n
             stop = np.where(local.any(axis=1), operators - np.argmax(local[:, ::-1], axis=1), 0)
-            costs = np.array(
-                [
-                    [tail_cost(cost, reach, k, stop[q]) if local[q, k] else 0.0 for k in range(operators)]
-                    for q in range(queries)
-                ]
-            )
             here.append(local)
             end.append(stop)
-            tail.append(costs)
-        return cls(here, end, tail, np.array([tail_cost(cost, reach, k, operators) for k in range(operators)]))
+            tail.append(np.where(local, tail_costs(cost, reach, stop), 0.0))
+        return cls(here, end, tail, tail_costs(cost, reach, np.array([operators]))[0])
 
 
-def tail_cost(cost: Floats, reach: Floats, start: int, stop: int) -> float:
-    """What one event at operator `start` costs until operator `stop`, with those that it brings forth."""
-    return float((cost[start:stop] * reach[start:stop]).sum() / reach[start])
+def tail_costs(cost: Floats, reach: Floats, stop: NDArray[np.int64]) -> Floats:
+    """Query x operator: what one event there costs until operator `stop` of its query, with those that it brings forth."""
+    upto = np.concatenate([[0.0], np.cumsum(cost * reach)])
+    return np.asarray(np.maximum(0.0, upto[stop][:, None] - upto[None, :-1]) / reach)
+
+

@@ -23,7 +23,8 @@ from headway.model.arrays import Floats
 from headway.model.deadline import Deadlines, Grid
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
-from headway.sim.layout import Layout
+from headway.sim.draining import most_freed
+from headway.sim.layout import Layout, tail_costs
 from headway.sim.pipelines import Pipeline
 from headway.sim.sharing import water_fill
 from headway.workloads.delays import Delay
@@ -147,6 +148,7 @@ class Engine:
         rate = pipeline.events_per_s / pipeline.inputs
         fresh = tuple(InputView(f"in{i}", 0, live=True, rows_per_s=rate) for i in range(pipeline.inputs))
         self.inputs: list[tuple[InputView, ...]] = [fresh] * queries
+        self.learnt = [False] * queries  # there are delays that the views of its inputs do not show yet
         self.swept = [EventMs(int(s)) for s in self.starts]
         self.ran_at = self.starts.copy()
         self.views: list[QueryView | None] = [None] * queries
@@ -239,6 +241,8 @@ class Engine:
     def _share(self, node: int, whole: float) -> float:
         """All operators with something to do get equal core time, none more than a core's. Returns what is left."""
         need = np.where(self.layout.here[node], self.queue * self.cost, 0.0)
+        if (need > EPS).sum() > self.machine.cores:  # each core turns to another operator once in a quantum
+            whole -= self.machine.switch_ms * self.machine.cores
         given = water_fill(need.ravel(), whole, most=whole / self.machine.cores).reshape(need.shape) / self.cost
         for k in range(self.k - 1, 0, -1):
             self._process(k, np.minimum(self.queue[:, k], given[:, k]))
@@ -254,24 +258,37 @@ class Engine:
 
     def _serve(self, node: int, whole: float, start: int, draining: bool) -> float:
         """Whoever is first gets all the core time it can use, then the next. Returns what is left."""
-        need = (self.queue * self.layout.tail[node]).sum(axis=1)
+        core, end = whole / self.machine.cores, self.layout.end[node]
+        if draining:  # what frees most first, and no further down its chain than that takes
+            freed, stop = most_freed(self.queue, self.cost, self.reach, self.selectivity, self.machine.cycle_ms)
+            urgency = self._urgency([self._view(q) for q in range(self.n)], start)
+            order = np.lexsort((urgency, -np.round(freed)))
+            whole = self._turns(node, whole, core, order, np.minimum(stop, end))
+        return self._turns(node, whole, core, None, end, start)
+
+    def _turns(
+        self, node: int, whole: float, core: float, order: NDArray[np.int64] | None, stop: NDArray[np.int64], start: int = 0
+    ) -> float:
+        """One after the other as far as operator `stop`; in the policy's own order unless told. Returns what is left."""
+        here = self.layout.here[node] & (np.arange(self.k) < stop[:, None])
+        tail = self.layout.tail[node] if order is None else np.where(here, tail_costs(self.cost, self.reach, stop), 0.0)
+        need = (self.queue * tail).sum(axis=1)
         # A query's operators are a thread each: it can be on as many cores as it has operators here.
-        most = self.layout.here[node].sum(axis=1) * (whole / self.machine.cores)
-        need = np.minimum(np.where(need > EPS, need + self.machine.switch_ms, 0.0), most)
+        need = np.minimum(np.where(need > EPS, need + self.machine.switch_ms, 0.0), here.sum(axis=1) * core)
         if need.sum() <= whole:  # there is enough for all: nothing to decide
             budget = need
         else:
-            order = self._order(start, draining)
+            if order is None:
+                order = np.argsort(self._urgency([self._view(q) for q in range(self.n)], start), kind="stable")
             taken = need[order]
             if self.holds:
-                core = whole / self.machine.cores
                 order = order[np.argsort(~self.held[order], kind="stable")]
                 taken = np.maximum(need[order], core)
                 self.held[order] = np.cumsum(taken) - taken + core <= whole
             before = np.cumsum(taken) - taken
             budget = np.zeros(self.n)
             budget[order] = np.clip(whole - before, 0.0, need[order])
-        self._spend(node, np.maximum(0.0, budget - self.machine.switch_ms))
+        self._spend(here, tail, stop, np.maximum(0.0, budget - self.machine.switch_ms))
         for q in np.flatnonzero(budget > 0).tolist():
             self.ran_at[q], self.views[q] = self.now, None
         return whole - float(budget.sum())
@@ -284,7 +301,7 @@ class Engine:
         budget = need
         if need.sum() > whole:
             busy = np.flatnonzero(need)
-            views = [self._operator_view(*divmod(int(u), self.k)) for u in busy]
+            views = self._operator_views(*np.divmod(busy, self.k))
             order = busy[np.argsort(self._urgency(views, start), kind="stable")]
             budget = np.zeros(len(need))
             budget[order] = np.clip(whole - (np.cumsum(need[order]) - need[order]), 0.0, need[order])
@@ -294,14 +311,13 @@ class Engine:
         self.ran_operator[budget.reshape(self.queue.shape) > 0] = self.now
         return whole - float(budget.sum())
 
-    def _operator_view(self, q: int, k: int) -> OperatorView:
-        # Its oldest queued event is as old as all that were made since.
-        behind = self.made[q] - self.done[q, k] / self.reach[k]
-        return OperatorView(
-            WallMs(int(self.ran_operator[q, k])), WallMs(self.now - round(behind / self.pipeline.events_per_s * 1000)),
-            self.pipeline.events_per_s, self.machine.switch_ms, float(self.layout.tail_whole[k]),
-            float(self.reach[-1] / self.reach[k] * self.selectivity[-1]),
-        )  # fmt: skip
+    def _operator_views(self, q: NDArray[np.int64], k: NDArray[np.int64]) -> list[OperatorView]:
+        # An operator's oldest queued event is as old as all that were made since.
+        behind_ms = (self.made[q] - self.done[q, k] / self.reach[k]) / self.pipeline.events_per_s * 1000
+        tails, shares = self.layout.tail_whole.tolist(), (self.reach[-1] / self.reach * self.selectivity[-1]).tolist()
+        seen = zip(self.ran_operator[q, k].tolist(), np.rint(behind_ms).astype(int).tolist(), k.tolist(), strict=True)
+        rate, switch = self.pipeline.events_per_s, self.machine.switch_ms
+        return [OperatorView(WallMs(ran), WallMs(self.now - ms), rate, switch, tails[i], shares[i]) for ran, ms, i in seen]
 
     def _urgency(self, views: Sequence[QueryView | OperatorView], start: int) -> Floats:
         assert self.policy is not None
@@ -310,35 +326,24 @@ class Engine:
         self.trace.decide_s += process_time() - began
         return urgency
 
-    def _order(self, start: int, draining: bool) -> NDArray[np.int64]:
-        urgency = self._urgency([self._view(q) for q in range(self.n)], start)
-        if not draining:
-            return np.argsort(urgency, kind="stable")
-        # What frees most first, by the policy's own measure: all that is queued behind the source, as far as a cycle goes.
-        fits = self.machine.cycle_ms / self.whole_ms
-        freed = np.minimum(self.queue.sum(axis=1), fits) * (1 - self.reach[-1] * self.selectivity[-1])
-        return np.lexsort((urgency, -np.round(freed)))
-
-    def _spend(self, node: int, budget: Floats) -> None:
-        """Run queued events to the end of the chain, or of the part that is here, the furthest first."""
-        tail = self.layout.tail[node]
+    def _spend(self, here: NDArray[np.bool_], tail: Floats, stop: NDArray[np.int64], budget: Floats) -> None:
+        """Run queued events as far as `stop`, the furthest first."""
         for k in range(self.k - 1, 0, -1):
-            local = self.layout.here[node][:, k]
+            local = here[:, k]
             n = np.where(local, np.minimum(self.queue[:, k], budget / np.where(local, tail[:, k], 1.0)), 0.0)
             if n.any():
                 budget = budget - n * tail[:, k]
                 self.queue[:, k] -= n
-                self._through(node, k, n)
+                self._through(stop, k, n)
 
-    def _through(self, node: int, k: int, n: Floats) -> None:
-        """`n` events go from operator `k` as far as this node has the chain; the rest of the chain finds them queued."""
+    def _through(self, stop: NDArray[np.int64], k: int, n: Floats) -> None:
+        """`n` events go from operator `k` as far as `stop`; the rest of the chain finds them queued."""
         share = self.reach / self.reach[k]
-        end = self.layout.end[node]
-        inside = (np.arange(self.k) >= k) & (np.arange(self.k) < end[:, None])
+        inside = (np.arange(self.k) >= k) & (np.arange(self.k) < stop[:, None])
         self.done += np.where(inside, n[:, None] * share, 0.0)
-        sent = np.flatnonzero((end < self.k) & (n > 0))
+        sent = np.flatnonzero((stop < self.k) & (n > 0))
         if len(sent):
-            self.queue[sent, end[sent]] += n[sent] * share[end[sent]]
+            self.queue[sent, stop[sent]] += n[sent] * share[stop[sent]]
 
     def _pressed(self, used: float) -> bool:
         """The memory policy is on from the bound `b` until half is freed or its time is over."""
@@ -355,6 +360,12 @@ class Engine:
         if view is None:
             queued = float(self.queue[q] @ self.layout.tail_whole) / self.whole_ms
             ran = int(self.ran_at[q])
+            if self.learnt[q]:
+                self.learnt[q] = False
+                self.inputs[q] = tuple(
+                    InputView(i.name, 0, live=True, rows_per_s=i.rows_per_s, delay=e.view(self.confidence))
+                    for i, e in zip(self.inputs[q], self.epochs[q], strict=True)
+                )
             view = self.views[q] = QueryView(
                 f"q{q:04d}", self.inputs[q], self.deadlines[q], waiting_since=WallMs(ran),
                 # The oldest queued event came when, at its rate, all queued ones began to come.
@@ -381,9 +392,4 @@ class Engine:
             self.head[q] = inside[0][0] if inside else np.inf
 
     def _swept(self, q: int, end: int) -> None:
-        self.swept[q], self.held[q] = EventMs(end), False
-        self.inputs[q] = tuple(
-            InputView(i.name, 0, live=True, rows_per_s=i.rows_per_s, delay=e.view(self.confidence))
-            for i, e in zip(self.inputs[q], self.epochs[q], strict=True)
-        )
-        self.views[q] = None
+        self.swept[q], self.held[q], self.learnt[q], self.views[q] = EventMs(end), False, True, None
