@@ -16,6 +16,16 @@ def spark() -> Iterator[Any]:
     import headway as hw
     from headway.bench.experiment import POOLS
 
-    session = hw.session("headway-tests", memory="2g", **POOLS)
+    session = hw.session("headway-tests", memory="2g", kafka=True, **POOLS)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[str]:
+    """The address of a real broker, on loopback, that ends with the tests."""
+    from headway.kafka import broker
+
+    running = broker.start()
+    yield running.address
+    running.stop()

@@ -18,8 +18,9 @@ ARROWS: dict[str, set[str]] = {
     "estimate": {"model"},
     "policy": {"model", "estimate"},
     "loop": {"model", "estimate"},
-    "spark": {"model", "policy", "loop"},
     "workloads": set(),
+    "kafka": {"workloads"},
+    "spark": {"model", "policy", "loop", "kafka", "workloads"},
     "pipeline": set(),
 }
 # Readers and users of everything else: they may import all rooms, and nobody but each other may import them.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyspark
 
+from headway.kafka.jars import CONNECTOR, fetched
 from headway.spark.jvm import JAR, SOURCES, digest
 
 SERVICES = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
@@ -18,6 +19,7 @@ SERVICES = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
 
 def build(jar: Path = JAR) -> None:
     spark_jars = Path(pyspark.__file__).parent / "jars" / "*"
+    classpath = ":".join(map(str, [spark_jars, *fetched(CONNECTOR)]))
     with tempfile.TemporaryDirectory() as out:
         command = [
             "javac",
@@ -26,7 +28,7 @@ def build(jar: Path = JAR) -> None:
             "-proc:none",
             "-g:none",
             "-cp",
-            str(spark_jars),
+            classpath,
             "-d",
             out,
             *map(str, SOURCES),

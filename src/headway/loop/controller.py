@@ -11,10 +11,11 @@ from typing import Literal, Protocol
 from headway.estimate.pressure import Pressure
 from headway.estimate.slots import Slots
 from headway.loop.guards import STANDARD, Guard
+from headway.loop.partitions import Partitions
 from headway.loop.tracker import QueryTracker
 from headway.model.columns import Columns
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
-from headway.model.message import Asked, BatchSeen, Gone, Message, Started
+from headway.model.message import Asked, BatchSeen, Gone, Message, Reached, Started
 from headway.model.time import Clock, WallMs
 from headway.model.view import QueryView, Snapshot
 
@@ -94,6 +95,7 @@ class Controller:
         self.pressure = pressure or Pressure()
         self.slots = Slots(cores, least=cores if one_task else 1)
         self.fix_slots(slots)
+        self.logs: dict[str, Partitions] = {}
         self._inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._gauged: tuple[WallMs, float, int] | None = None
         self._batches = 0
@@ -173,6 +175,10 @@ class Controller:
                 if trouble := self.queries[name].saw(message):
                     self.journal.note(now, name, trouble)
                 self.journal.batch(message, self.queries[name].view())
+            case Reached(source=source):
+                log = self.logs.setdefault(source, Partitions())
+                log.reached(message)
+                self._changed.update(name for name, tracker in self.queries.items() if tracker.reached(source, log))
             case _:
                 pass
 

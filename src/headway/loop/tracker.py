@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from headway.estimate.costs import BatchCost
 from headway.estimate.delays import Epochs, moments
 from headway.estimate.rates import Rate
-from headway.model.message import BatchSeen, InputSeen, InputSpec, QuerySpec
+from headway.loop.partitions import Partitions
+from headway.model.message import BatchSeen, InputSeen, InputSpec, PartSeen, QuerySpec
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
 
 LIVE_MEMORY = 20  # batches with rows, over which the fastest row tells whether a stream is live
+SURPRISE_ROWS = 1_000  # so many more rows in the log than were expected are news
 
 
 @dataclass
@@ -24,6 +26,9 @@ class InputTracker:
     read_at: WallMs | None = None
     rows_at: WallMs | None = None  # when rows last came, or when we first looked
     confidence: float = 0.95
+    parts: dict[int, "PartTracker"] = field(default_factory=dict)
+    lagging: bool = False  # by the broker
+    read: int | None = None  # rows of the log that were read so far
 
     def __post_init__(self) -> None:
         self.view = InputView(self.spec.name, self.spec.patience_ms)
@@ -40,24 +45,65 @@ class InputTracker:
         if seen.rows:
             self.epochs = self.epochs.add(*moments(seen.delays), seen.delays)
             self.fastest = [*self.fastest[1 - LIVE_MEMORY :], min((delay for delay, _ in seen.delays), default=0.0)]
+        for part in seen.parts:
+            self.parts.setdefault(part.part, PartTracker()).saw(part, began)
+        slow = [p for p in self.parts.values() if p.lagging(began, self.spec)]
         frontier = max((f for f in (self.view.frontier, seen.newest) if f is not None), default=None)
-        self.view = InputView(
-            self.spec.name,
-            self.spec.patience_ms,
+        self.view = replace(
+            self.view,
             # If even the fastest of the last rows took longer than our patience, the wall clock would refuse them all.
-            live=bool(self.fastest) and min(self.fastest) <= self.spec.patience_ms and not self.spec.limited,
+            live=self._recent and not slow and not self.lagging,
             idle=began - self.rows_at >= self.spec.idle_after_ms,
-            frontier=frontier,
+            frontier=min([p.newest for p in slow], default=frontier),
             rows_per_s=self.rate.rows_per_s,
             late_rows=self.view.late_rows + late_rows(seen, refused_below),
+            timeless=self.view.timeless + seen.timeless,
             delay=self.epochs.view(self.confidence),
         )
+
+    @property
+    def _recent(self) -> bool:
+        return bool(self.fastest) and min(self.fastest) <= self.spec.patience_ms and not self.spec.limited
+
+    def reached(self, log: Partitions) -> bool:
+        """Take in what the broker says of the log; says whether that changes what is to be done."""
+        standing = log.standing(self.spec.patience_ms, self.spec.idle_after_ms)
+        changed = standing.lagging != self.lagging or standing.held_until != self.view.held_until
+        self.lagging = standing.lagging
+        backlog = None if self.read is None else max(0, log.total - self.read)
+        if backlog is not None:
+            was, at = self.view.backlog or 0, self.view.backlog_at or log.at
+            expected = was + self.view.rows_per_s * (log.at - at) / 1000
+            changed = changed or abs(backlog - expected) > max(SURPRISE_ROWS, expected)
+        if changed:
+            self.view = replace(
+                self.view, held_until=standing.held_until, live=self.view.live and not self.lagging,
+                backlog=backlog, backlog_at=None if backlog is None else log.at,
+            )  # fmt: skip
+        return changed
 
     def found_none(self, at: WallMs) -> None:
         """We looked then, and there was nothing to read: not even a batch tells of it."""
         self.rows_at = at if self.rows_at is None else self.rows_at
         if at - self.rows_at >= self.spec.idle_after_ms and not self.view.idle:
             self.view = replace(self.view, idle=True)
+
+
+@dataclass
+class PartTracker:
+    """Some partitions of an input, as their rows tell."""
+
+    newest: EventMs = EventMs(0)
+    fastest: list[float] = field(default_factory=list)
+    rows_at: WallMs = WallMs(0)
+
+    def saw(self, seen: PartSeen, began: WallMs) -> None:
+        self.newest, self.rows_at = max(self.newest, seen.newest), began
+        self.fastest = [*self.fastest[1 - LIVE_MEMORY :], seen.fastest_ms]
+
+    def lagging(self, now: WallMs, spec: InputSpec) -> bool:
+        """It speaks, but even the last it said was older than our patience."""
+        return now - self.rows_at < spec.idle_after_ms and self.fastest[-1] > spec.patience_ms
 
 
 def late_rows(seen: InputSeen, refused_below: EventMs) -> int:
@@ -96,6 +142,10 @@ class QueryTracker:
         """Take in a finished batch. Says what is wrong if a watermark that was announced did not take."""
         self.batches += 1
         self._last = batch
+        read = dict(batch.read)
+        for tracker in self.inputs.values():
+            tracker.read = read.get((tracker.spec.source or "").partition("@")[0], tracker.read)
+            tracker.view = replace(tracker.view, backlog=None, backlog_at=None)
         for seen in batch.inputs:
             if seen.name in self.inputs:
                 self.inputs[seen.name].saw(seen, batch.began, self.refusing)
@@ -129,6 +179,13 @@ class QueryTracker:
         self.announced = EventMs(max(self.announced, start["wm"]))
         self.waiting_since = now
         self._view = None
+
+    def reached(self, source: str, log: Partitions) -> bool:
+        """The broker has told how far a log has come; says whether that changes anything for this query."""
+        changed = [tracker.reached(log) for tracker in self.inputs.values() if tracker.spec.source == source]
+        if any(changed):
+            self._view = None
+        return any(changed)
 
     @property
     def ran(self) -> bool:

@@ -14,6 +14,7 @@ class InputSpec:
     patience_ms: int
     idle_after_ms: int = 10_000
     limited: bool = False  # the source hands out its backlog in portions, so a batch may leave arrived rows behind
+    source: str | None = None  # the log it reads, if that can be asked how far it has come: see `Reached`
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,17 @@ class InputSeen:
     oldest: EventMs | None = None
     delays: tuple[tuple[float, float], ...] = ()  # histogram: (delay in ms, rows)
     old: tuple[tuple[int, float], ...] = ()  # rows that may be late: (moment on the deadline grid, rows)
+    timeless: int = 0  # rows without an event time: unreadable ones, mostly
+    parts: tuple["PartSeen", ...] = ()  # partition by partition, where the user named them
+
+
+@dataclass(frozen=True, slots=True)
+class PartSeen:
+    """What one batch read from some partitions of an input."""
+
+    part: int
+    newest: EventMs
+    fastest_ms: float  # the shortest delay
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +86,24 @@ class BatchSeen:
     state_updated: int = 0  # groups that the batch's rows went into
     state_bytes: int = 0
     dropped: int = 0  # rows or groups that Spark itself refused as late
+    read: tuple[tuple[str, int], ...] = ()  # per log: how many rows of it have been read, all partitions together
 
 
-Message = Started | Asked | Gone | BatchSeen
+@dataclass(frozen=True, slots=True)
+class PartEnd:
+    """How far one partition of a log has come."""
+
+    end: int  # the offset of the next row
+    newest: WallMs | None  # the newest timestamp of its rows
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a log has come, by its broker; None when the broker does not answer."""
+
+    source: str
+    at: WallMs
+    parts: dict[tuple[str, int], PartEnd] | None
+
+
+Message = Started | Asked | Gone | BatchSeen | Reached

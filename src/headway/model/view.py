@@ -37,6 +37,10 @@ class InputView:
     rows_per_s: float = 0.0
     late_rows: int = 0
     delay: DelayView | None = None
+    held_until: WallMs | None = None  # a partition has fallen silent: no window is swept before this, or before it speaks
+    backlog: int | None = None  # rows in the log that were not read yet, as the broker said
+    backlog_at: WallMs | None = None  # when it said so
+    timeless: int = 0  # rows without an event time, so far
 
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that patience allows now. A stream of old rows is measured by its own frontier."""
@@ -101,7 +105,8 @@ class QueryView:
         # Every input is silent and no window is open: there is nothing to emit, so it is only asked now and then.
         silent = self.state_rows == 0 and all(i.idle for i in self.inputs)
         if self.live and (self.pending or (self.granted_at is not None and not silent)):
-            return WallMs(self.deadline + self.patience_ms)
+            held = max((i.held_until for i in self.inputs if i.held_until is not None), default=WallMs(0))
+            return WallMs(max(self.deadline + self.patience_ms, held))
         if self.granted_at is None:
             return None
         if not (silent and self.inputs):
@@ -121,9 +126,13 @@ class QueryView:
         return None if not limits or None in limits else min(x for x in limits if x is not None)
 
     def queued(self, now: WallMs) -> float:
-        """Rows that came since the last grant, by the rate at which they came before."""
+        """Rows that wait to be read: what a broker said, and since then, or since the last grant, as many as came before."""
         since = now if self.granted_at is None else self.granted_at
-        return self.rows_per_s * max(0, now - since) / 1000
+        return sum(
+            (0 if i.backlog is None else i.backlog)
+            + i.rows_per_s * max(0, now - (since if i.backlog_at is None else i.backlog_at)) / 1000
+            for i in self.inputs
+        )
 
     def cost_ms(self, now: WallMs) -> float:
         """How long the batch would take that ran now."""

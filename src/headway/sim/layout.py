@@ -41,5 +41,3 @@ def tail_costs(cost: Floats, reach: Floats, stop: NDArray[np.int64]) -> Floats:
     """Query x operator: what one event there costs until operator `stop` of its query, with those that it brings forth."""
     upto = np.concatenate([[0.0], np.cumsum(cost * reach)])
     return np.asarray(np.maximum(0.0, upto[stop][:, None] - upto[None, :-1]) / reach)
-
-

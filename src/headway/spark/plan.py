@@ -35,7 +35,7 @@ def inspect(frame: Any) -> PlanSeen:
     analysed = frame._jdf.queryExecution().analyzed()
     text: str = analysed.toString()
     inputs = tuple(dict.fromkeys(re.findall(rf"CollectMetrics {METRICS}([^,]+),", text)))
-    sources = _sources(analysed.collectLeaves())
+    sources = source_leaves(frame)
     if sum(s.control for s in sources) > 1:
         raise HeadwayError("a query mixes inputs of two Headway runtimes: watermark all of them with one")
     grids = windows(text)
@@ -86,31 +86,45 @@ def _session_gap_ms(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
-    control: bool
-    limited: bool
+class Source:
+    """A streaming source in a plan."""
+
+    name: str
+    options: dict[str, str]
+
+    @property
+    def control(self) -> bool:
+        return self.name in _CONTROL
+
+    @property
+    def limited(self) -> bool:
+        return any(_LIMIT.search(key.lower()) for key in self.options)
 
 
-def _sources(leaves: Any) -> list[_Source]:
-    """The distinct streaming sources of a plan, in the order in which Spark finds them."""
+def source_leaves(frame: Any) -> list[Source]:
+    """The distinct streaming sources of a DataFrame, in the order in which Spark finds them."""
+    return _sources(frame._jdf.queryExecution().analyzed().collectLeaves())
+
+
+def _sources(leaves: Any) -> list[Source]:
     distinct: list[Any] = []
     for leaf in (leaves.apply(i) for i in range(leaves.size())):
         if leaf.isStreaming() and not any(leaf.equals(other) for other in distinct):
             distinct.append(leaf)
-    return [_Source(_name(leaf) in _CONTROL, any(_LIMIT.search(key.lower()) for key in _options(leaf))) for leaf in distinct]
+    return [Source(_name(leaf), _options(leaf)) for leaf in distinct]
 
 
 def _name(leaf: Any) -> str:
     return str(leaf.sourceName()) if leaf.getClass().getSimpleName().startswith("StreamingRelation") else ""
 
 
-def _options(leaf: Any) -> list[str]:
+def _options(leaf: Any) -> dict[str, str]:
     kind = leaf.getClass().getSimpleName()
     if kind == "StreamingRelationV2":
-        return list(leaf.extraOptions())
+        return dict(leaf.extraOptions().asCaseSensitiveMap())
     if kind == "StreamingRelation":
-        return re.findall(r"(\w+) ->", leaf.dataSource().options().toString())
-    return []
+        return dict(re.findall(r"(\w+) -> ([^,)]*)", leaf.dataSource().options().toString()))
+    return {}
 
 
 def time_column(frame: Any, column: str) -> None:

@@ -1,13 +1,14 @@
 """Spark's progress report, read once. Past this file nobody sees Spark's dictionary."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from headway.model.message import BatchSeen, InputSeen
+from headway.model.message import BatchSeen, InputSeen, PartSeen
 from headway.model.time import EventMs, WallMs
 from headway.spark.plan import METRICS
-from headway.spark.watermark import OLD_BUCKET_MS
+from headway.spark.watermark import FASTEST, NEWEST, OLD_BUCKET_MS
 
 
 def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSeen | None:
@@ -34,7 +35,18 @@ def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSee
         state_updated=states[-1]["numRowsUpdated"] if states else progress["numInputRows"],
         state_bytes=sum(s["memoryUsedBytes"] for s in states),
         dropped=sum(s["numRowsDroppedByWatermark"] for s in states),
+        read=tuple((s["description"], _rows_of(s["endOffset"])) for s in progress["sources"] if is_kafka(s["description"])),
     )
+
+
+def is_kafka(description: str) -> bool:
+    return description.startswith("KafkaV2[")
+
+
+def _rows_of(offsets: Any) -> int:
+    """Rows of all partitions before these offsets, which Spark gives as an object, or as the text of one."""
+    read = json.loads(offsets) if isinstance(offsets, str) else offsets or {}
+    return sum(sum(parts.values()) for parts in read.values())
 
 
 def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
@@ -45,6 +57,12 @@ def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
         oldest=row["oldest"],
         delays=tuple((float(b["x"]), float(b["y"])) for b in row["delays"] or ()),
         old=tuple((int(b["x"] * OLD_BUCKET_MS), float(b["y"])) for b in row["old"] or ()),
+        timeless=row["rows"] - row["timed"],
+        parts=tuple(
+            PartSeen(int(key.removeprefix(NEWEST)), EventMs(value), float(row[key.replace(NEWEST, FASTEST)]))
+            for key, value in row.items()
+            if key.startswith(NEWEST) and value is not None
+        ),
     )
 
 

@@ -27,13 +27,15 @@ from headway.spark import jvm
 from headway.spark.control import FORMAT, SHIFT_MS, ControlSource
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
+from headway.spark.kafka import Subscription, Watch, subscription
 from headway.spark.lease import Lease, option_of
 from headway.spark.plan import PlanSeen, inspect, time_column
-from headway.spark.progress import batch_seen
+from headway.spark.progress import batch_seen, is_kafka
 from headway.spark.register import register
 from headway.spark.watermark import controlled
 
 START_TIMEOUT_S = 120
+MOST_PARTS = 16  # frontiers that are kept apart: each costs something for every row
 _NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
 
 
@@ -58,6 +60,8 @@ class Runtime:
         if getattr(self.order, "pools", False) and mode != "FAIR":
             raise SettingError("spark.scheduler.mode", mode, "'FAIR', which FairPools needs, when the session is made")
         self._inputs: dict[str, InputSpec] = {}
+        self._logs: dict[str, Subscription] = {}  # of the inputs that read from Kafka
+        self._groups: dict[str, str] = {}  # of the queries that say how far they have read
         self._queries: dict[str, Any] = {}
         self._leases: dict[str, Lease] = {}
         self._starting = threading.Lock()
@@ -78,6 +82,7 @@ class Runtime:
         )  # fmt: skip
         self._thread = self.controller.thread(self._failed)
         self._control = self._control_rows()
+        self._watch = Watch(self.spark, self._post)
 
     @property
     def _one_task(self) -> bool:
@@ -103,25 +108,37 @@ class Runtime:
         patience: PatiencePolicy | str | int,
         *,
         arrival: str | None = None,
+        partition: str | None = None,
         name: str | None = None,
         idle_after: str | int = "10 seconds",
     ) -> DataFrame:
         """`rows` with a watermark on `column` that Headway moves, instead of `rows.withWatermark(column, ...)`.
 
         `arrival` names a timestamp column with the time at which a row came in (Kafka's, say); without it the time of
-        reading stands for it. `patience` may be given as a bare duration.
+        reading stands for it. `patience` may be given as a bare duration. With `partition`, a column such as Kafka's, the
+        slowest partition whose rows still come decides how far the stream has come. `idle_after` is how long a partition, or
+        the whole input, may be silent before it holds nobody back.
         """
         time_column(rows, column)
-        if arrival is not None and arrival not in rows.columns:
-            raise SettingError("watermark.arrival", arrival, f"one of the columns {', '.join(rows.columns)}")
+        for key, given in (("arrival", arrival), ("partition", partition)):
+            if given is not None and given not in rows.columns:
+                raise SettingError(f"watermark.{key}", given, f"one of the columns {', '.join(rows.columns)}")
         policy = Fixed(patience) if isinstance(patience, str | int | float) else patience
         if not self.order.gated:
             return rows.withWatermark(column, f"{policy.delay_ms} milliseconds")
         label = name or f"input-{next(_NUMBERS)}"
         if label in self._inputs:
             raise SettingError("watermark.name", label, "a name that no other input of this runtime has")
-        self._inputs[label] = InputSpec(label, policy.delay_ms, duration_ms("idle_after", idle_after))
-        return controlled(rows, self._control, column, policy.delay_ms, label, arrival, single=self._one_task)
+        log = subscription(rows) if jvm.present(self.spark) else None
+        parts = MOST_PARTS if log is None else self._watch.add(log)
+        source = None if log is None else log.key
+        self._inputs[label] = InputSpec(label, policy.delay_ms, duration_ms("idle_after", idle_after), source=source)
+        if log is not None:
+            self._logs[label] = log
+        return controlled(
+            rows, self._control, column, policy.delay_ms, label, arrival,
+            single=self._one_task, partition=partition, parts=min(MOST_PARTS, max(1, parts)),
+        )  # fmt: skip
 
     def start(
         self,
@@ -131,11 +148,13 @@ class Runtime:
         windows: list[Grid] | None = None,
         every: str | int | None = None,
         checkpoint: str | None = None,
+        group: str | None = None,
     ) -> Any:
         """Start a query, instead of `writer.start()`; returns Spark's StreamingQuery.
 
         Windows are found in the query's plan; state them with `windows` if they are not (see `headway.window`), or a pace
-        with `every` for a query that has none.
+        with `every` for a query that has none. `group` names a Kafka consumer group that is told after each batch how far
+        the query has read, for tools that watch lag; Spark itself goes by its checkpoint.
         """
         name = name or option_of(writer, "queryName")
         if not name:
@@ -150,6 +169,10 @@ class Runtime:
         seen = inspect(writer._df)
         if not seen.inputs:
             raise HeadwayError(f"query {name!r} has no watermark of Headway's: wrap an input in rt.watermark(...) first")
+        if group is not None:
+            if not any(i in self._logs for i in seen.inputs):
+                raise SettingError("group", group, "a query with an input that subscribes to Kafka topics")
+            self._groups[name] = group
         spec = self._spec(name, seen, windows, every)
         with self._starting:
             return self._start_gated(writer, spec)
@@ -192,6 +215,7 @@ class Runtime:
             self.controller.stop()
             self._thread.join(timeout=10)
             self._gate.close()
+            self._watch.close()
             self._journal.close()
 
     def __enter__(self) -> "Runtime":
@@ -264,10 +288,19 @@ class Runtime:
         if progress is None or progress.equals(self._last_report.get(name)):
             return  # nothing new: an idle query asks again and again, and reading its report is what costs
         self._last_report[name] = progress
-        seen = batch_seen(json.loads(progress.json()), name)
+        report = json.loads(progress.json())
+        seen = batch_seen(report, name)
         if seen is not None and self._last_batch.get(name) != (seen.batch, seen.began):
             self._last_batch[name] = (seen.batch, seen.began)
             self.controller.post(seen)
+            if name in self._groups:
+                self._commit(name, report["sources"])
+
+    def _commit(self, name: str, sources: list[dict[str, Any]]) -> None:
+        logs = {log.key.partition("@")[0]: log for log in self._logs.values()}
+        for source in sources:
+            if is_kafka(source["description"]) and (log := logs.get(source["description"])):
+                self._watch.commit(log, self._groups[name], json.dumps(source["endOffset"]))
 
     def _failed(self, error: BaseException) -> None:
         """Fail open: hang up, so that every query goes on ungated, and say so loudly."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import HeadwayError, SettingError
+from headway.kafka.jars import CONNECTOR, fetched
 from headway.spark.jvm import CHECKPOINTS, EXTENSIONS, JAR
 
 # What suits many small batches. Each of these moves stock Spark as well as Headway; `headway bench` gives both the same.
@@ -93,9 +94,10 @@ def session(
     cores: int = 2,
     memory: str = "4g",
     rows_per_batch: int = 1_000,
+    kafka: bool = False,
     **conf: str,
 ) -> Any:
-    """A local Spark session for embedded use: `conf` adds settings, with `__` for the dots."""
+    """A local Spark session for embedded use: `conf` adds settings, with `__` for the dots; `kafka` Spark's connector."""
     if problem := java_problem():
         raise HeadwayError(problem)
     from pyspark.sql import SparkSession
@@ -105,6 +107,8 @@ def session(
     builder: Any = SparkSession.builder.master(f"local[{cores}]").appName(app).config("spark.driver.memory", memory)
     for key, value in _LOCAL.items():
         builder = builder.config(key, value)
+    if kafka:
+        builder = builder.config("spark.jars", ",".join(map(str, fetched(CONNECTOR))))
     builder = tune(builder, rows_per_batch=rows_per_batch)
     for key, value in conf.items():
         builder = builder.config(key.replace("__", "."), value)

@@ -20,6 +20,7 @@ from headway.spark.control import SHIFT_DAYS
 from headway.spark.plan import METRICS
 
 _DAY, _MOMENT = date(1970, 1, 1), datetime(1970, 1, 1)
+NEWEST, FASTEST = "newest_", "fastest_"  # metrics of one partition
 OLD_BUCKET_MS = 100  # late rows are counted to this precision where a watermark falls between two buckets
 
 
@@ -31,27 +32,42 @@ def controlled(
     name: str,
     arrival: str | None = None,
     single: bool = False,
+    partition: str | None = None,
+    parts: int = 1,
 ) -> DataFrame:
     """`rows` with a watermark on `column` that the control source moves.
 
-    `single` brings all rows of a batch together in one task, which then needs no shuffle to aggregate them.
+    `single` brings all rows of a batch together in one task, which then needs no shuffle to aggregate them. With `partition`
+    frontiers are kept apart by that column, in `parts` of them.
     """
-    mark, at, delay = _free_names(("__headway", "__headway_at", "__headway_delay"), rows.columns)
+    mark, at, delay, part = _free_names(("__headway", "__headway_at", "__headway_delay", "__headway_part"), rows.columns)
     moment = F.unix_millis(F.col(_quoted(column)))  # Spark would cut a timestamp to seconds
     # Without an arrival column the moment of reading stands for it: that is the delay plus the wait in the queue.
-    came = F.unix_millis(F.col(_quoted(arrival)) if arrival else F.current_timestamp())
+    came = F.unix_millis(F.current_timestamp())
+    if arrival:  # Kafka says "one millisecond before 1970" where a record has no timestamp
+        stamped = F.unix_millis(F.col(_quoted(arrival)))
+        came = F.when(stamped >= 0, stamped).otherwise(came)
+    names: tuple[tuple[str, str], ...] = ((mark, "boolean"), (at, "long"), (delay, "double"))
+    if partition:
+        names = (*names, (part, "int"))
     punctuation = control.select(
         # Every column is an alias: then two inputs can share one control source in a join without a clash.
         *[(F.col("at") if f.name == column else _empty(f)).alias(f.name) for f in rows.schema.fields],
-        *[F.lit(None).cast(kind).alias(n) for n, kind in ((mark, "boolean"), (at, "long"), (delay, "double"))],
+        *[F.lit(None).cast(kind).alias(n) for n, kind in names],
     )
     data = rows.select("*", F.lit(True).alias(mark), moment.alias(at), (came - moment).cast("double").alias(delay))
+    if partition:
+        data = data.withColumn(part, _part(rows.schema[partition], parts))
     watched = (
         punctuation.union(data)
         .withWatermark(_quoted(column), f"{SHIFT_DAYS} days")
-        .observe(METRICS + name, *_metrics(mark, at, delay, patience_ms))
+        .observe(
+            METRICS + name,
+            *_metrics(mark, at, delay, patience_ms),
+            *_part_metrics(at, delay, part, parts if partition else 0),
+        )
         .where(F.col(mark).isNotNull())
-        .drop(mark, at, delay)
+        .drop(*[n for n, _ in names])
     )
     if single:
         watched = watched.coalesce(1)  # only here: withWatermark forgets how its rows are partitioned
@@ -69,11 +85,28 @@ def _metrics(mark: str, at: str, delay: str, patience_ms: int) -> list[Column]:
     moment, now = F.col(at), F.unix_millis(F.current_timestamp())
     return [
         F.count(mark).alias("rows"),
+        F.count(at).alias("timed"),  # a row that could not be read has no event time, and every window would drop it unseen
         F.max(F.when(moment <= now + 3_600_000, moment)).alias("newest"),
         F.min(moment).alias("oldest"),
         F.histogram_numeric(F.col(delay), F.lit(32)).alias("delays"),
         F.histogram_numeric(F.when(moment < now - patience_ms, F.floor(moment / OLD_BUCKET_MS)), F.lit(128)).alias("old"),
     ]
+
+
+def _part_metrics(at: str, delay: str, part: str, parts: int) -> list[Column]:
+    """Two figures for each of the partitions that are told apart."""
+    of = [F.col(part) == k for k in range(parts)]
+    return [
+        *[F.max(F.when(mine, F.col(at))).alias(f"{NEWEST}{k}") for k, mine in enumerate(of)],
+        *[F.min(F.when(mine, F.col(delay))).alias(f"{FASTEST}{k}") for k, mine in enumerate(of)],
+    ]
+
+
+def _part(field: T.StructField, parts: int) -> Column:
+    """Which of the partitions a row belongs to; numbers as they are, so that few partitions are kept apart exactly."""
+    column = F.col(_quoted(field.name))
+    number = column if isinstance(field.dataType, T.IntegralType) else F.hash(column)
+    return F.pmod(number, F.lit(parts)).cast("int")
 
 
 def _empty(field: T.StructField) -> Column:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from headway.errors import SettingError
 from headway.workloads.delays import Delay
+from headway.workloads.feed import Feed
 
 Longs = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -24,6 +25,9 @@ Pane = tuple[int, int]  # the end of a window in event-time ms, and a campaign
 EVENT_TYPES = ("view", "click", "purchase")
 AD_TYPES = ("banner", "modal", "sponsored-search", "mail", "mobile")
 USERS = PAGES = 100
+SCHEMA = (
+    "event_ms bigint, user_id string, page_id string, ad_id string, ad_type string, event_type string, ip_address string"
+)
 
 # Which bits of an event's hash say what: (first bit, width). The delay's index is the lowest ten bits, 0 .. 1023.
 DELAY_BITS, AD_BITS, TYPE_BITS, AD_TYPE_BITS, USER_BITS, PAGE_BITS = (
@@ -130,6 +134,16 @@ class Ysb:
             )
         )
 
+    @staticmethod
+    def parsed(records: Any) -> Any:
+        """The events in the `value` of a log's rows, beside the rows' other columns.
+
+        `inline` reads a row once; a struct's fields, named one by one above a filter, would each read it anew.
+        """
+        kept = [name for name in records.columns if name != "value"]
+        once = records.selectExpr(*kept, f"inline(array(from_json(cast(value as string), '{SCHEMA}')))")
+        return once.selectExpr("timestamp_millis(event_ms) as event_time", "* except (event_ms)")
+
     def counts(self, events: Any) -> Any:
         """The views per `window` and `campaign_id`. Put the watermark on `events` first."""
         window = f"'{self.window_ms} milliseconds'"
@@ -150,6 +164,30 @@ class Ysb:
         """The static table of ads: `ad_id`, `campaign_id`."""
         rows = [(str(ad), int(campaign)) for ad, campaign in enumerate(self.campaign_of)]
         return spark.createDataFrame(rows, "ad_id string, campaign_id long")
+
+    # As rows of a log.
+
+    def feed(self, since_ms: int, until_ms: int) -> Feed:
+        """The events that arrive from `since_ms` up to, not including, `until_ms`: one feed after the other loses none."""
+        first = self._events_before(since_ms - self.delay.max_ms)
+        i = np.arange(first, max(first, self._events_before(until_ms)))
+        h = xxhash64(self.seed, i)
+        event_ms = self._event_ms(i)
+        arrival_ms = event_ms + self.delay.table()[_take(h, DELAY_BITS)]
+        kept = (arrival_ms >= since_ms) & (arrival_ms < until_ms)
+        h, event_ms, arrival_ms = h[kept], event_ms[kept], arrival_ms[kept]
+        fields = zip(
+            *(_take(h, bits) % size for bits, size in
+              ((USER_BITS, USERS), (PAGE_BITS, PAGES), (AD_BITS, self.ads), (AD_TYPE_BITS, len(AD_TYPES)),
+               (TYPE_BITS, len(EVENT_TYPES)))),
+            strict=True,
+        )  # fmt: skip
+        body = [
+            b'"user_id":"%d","page_id":"%d","ad_id":"%d","ad_type":"%s","event_type":"%s","ip_address":"1.2.3.4"'
+            % (user, page, ad, AD_TYPES[kind].encode(), EVENT_TYPES[event].encode())
+            for user, page, ad, kind, event in fields
+        ]
+        return Feed.of("ysb", event_ms, arrival_ms, body)
 
     # In numpy, without Spark.
 

@@ -1,0 +1,228 @@
+"""Kafka under Headway, on a real broker: every row counted once, whatever partitions, topics and brokers do meanwhile."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scripted import wait_until
+
+import headway as hw
+from headway.errors import SettingError
+from headway.kafka import broker, topics
+from headway.kafka.replay import replay
+from headway.spark.kafka import subscription
+from headway.workloads.delays import Uniform
+from headway.workloads.feed import Feed
+from headway.workloads.ysb import Ysb
+
+pytestmark = pytest.mark.spark
+WINDOW_MS, PATIENCE = 1_000, "300 ms"
+
+
+def stream(seed: int = 1, rate: int = 200, lead_ms: int = 1_000) -> Ysb:
+    return Ysb(seed, rate, time.time_ns() // 1_000_000 + lead_ms, Uniform(0, 200), WINDOW_MS)
+
+
+def sent(one: Ysb, seconds: int) -> Iterator[Feed]:
+    """As if it happened now: each second's events when they arrive."""
+    return (one.feed(one.epoch_ms + s * 1_000, one.epoch_ms + (s + 1) * 1_000) for s in range(seconds + 1))
+
+
+def records(spark: Any, address: str, topic: str, **options: str) -> Any:
+    wanted = {"kafka.bootstrap.servers": address, "subscribe": topic, "startingOffsets": "earliest"} | options
+    return spark.readStream.format("kafka").options(**wanted).load().select("value", "timestamp", "partition")
+
+
+def counting(
+    rt: hw.Runtime, one: Ysb, rows: Any, name: str, folder: Path, idle_after: str = "2 seconds", **more: Any
+) -> Any:
+    events = rt.watermark(
+        Ysb.parsed(rows), "event_time", PATIENCE, arrival="timestamp", partition="partition", idle_after=idle_after
+    )
+    return rt.start(one.counts(events).writeStream.format("memory"), name=name, checkpoint=str(folder / name), **more)
+
+
+def emitted(spark: Any, name: str) -> dict[tuple[int, int], int]:
+    rows = spark.table(name).selectExpr("unix_millis(window.end) as e", "campaign_id as c", "count as n").collect()
+    assert len({(r.e, r.c) for r in rows}) == len(rows), "nothing twice"
+    return {(r.e, r.c): r.n for r in rows}
+
+
+def last_end(spark: Any, name: str) -> int:
+    return max((end for end, _ in emitted(spark, name)), default=0)
+
+
+def wrong(one: Ysb, got: dict[tuple[int, int], int], until_ms: int) -> dict[Any, Any]:
+    """Panes that end by then and were emitted wrongly or not at all."""
+    return {p: n for p, n in one.wrong(got | {(until_ms, -1): 0}).items() if p[0] <= until_ms and p[1] >= 0}
+
+
+def late(rt: hw.Runtime) -> int:
+    return sum(i.view.late_rows for q in rt.controller.queries.values() for i in q.inputs.values())
+
+
+def test_rows_of_several_partitions_are_counted_once_and_the_group_hears_of_it(
+    spark: Any, kafka: str, tmp_path: Path
+) -> None:
+    topics.create(kafka, "counted", 3)
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        one = stream()
+        query = counting(rt, one, records(spark, kafka, "counted"), "counted", tmp_path, group="counted-lag")
+        replay(sent(one, 6), kafka, "counted")
+        until = one.epoch_ms + 5_000
+        wait_until(lambda: last_end(spark, "counted") >= until, "five windows", query)
+        assert wrong(one, emitted(spark, "counted"), until // WINDOW_MS * WINDOW_MS) == {}
+        assert late(rt) == 0
+        reader = topics.client("consumer", kafka, **{"group.id": "counted-lag"})
+        ends = topics.ends(kafka, "counted")
+        wait_until(lambda: _committed(reader, "counted", 3) == ends, "the group to hear how far the query has read", query)
+        reader.close()
+
+
+def _committed(reader: Any, topic: str, parts: int) -> dict[int, int]:
+    from confluent_kafka import TopicPartition
+
+    found = reader.committed([TopicPartition(topic, p) for p in range(parts)], timeout=10)
+    return {p.partition: p.offset for p in found}
+
+
+def test_partitions_that_are_added_while_it_runs_are_read_too(spark: Any, kafka: str, tmp_path: Path) -> None:
+    topics.create(kafka, "grown", 1)
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        one = stream(2)
+        options = {"kafka.metadata.max.age.ms": "500"}
+        query = counting(rt, one, records(spark, kafka, "grown", **options), "grown", tmp_path)
+        pieces = sent(one, 8)
+        replay([next(pieces), next(pieces)], kafka, "grown")
+        topics.grow(kafka, "grown", 3)
+        replay(pieces, kafka, "grown", **{"topic.metadata.refresh.interval.ms": 200})
+        assert all(n > 0 for n in topics.ends(kafka, "grown").values())
+        until = (one.epoch_ms + 7_000) // WINDOW_MS * WINDOW_MS
+        wait_until(lambda: last_end(spark, "grown") >= until, "seven windows", query)
+        assert wrong(one, emitted(spark, "grown"), until) == {}
+
+
+@pytest.mark.parametrize(("idle_after", "loses"), [("30 seconds", False), ("1 second", True)])
+def test_a_partition_that_stops_and_comes_back_with_what_it_owes(
+    spark: Any, kafka: str, tmp_path: Path, idle_after: str, loses: bool
+) -> None:
+    """Within `idle_after` windows wait and nothing is late. After it they go on, and what comes too late is counted."""
+    topic = f"stops-{loses}"
+    name = f"stops_{loses}".lower()
+    topics.create(kafka, topic, 2)
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        one = stream(3)
+        query = counting(rt, one, records(spark, kafka, topic), name, tmp_path, idle_after=idle_after)
+        halves = [_half(one, p, 12) for p in range(2)]
+        stop_at, back_at = one.epoch_ms + 3_000, one.epoch_ms + 8_000
+        held = halves[1].arrival_ms
+        owing = Feed.of(
+            "owing", halves[1].event_ms, np.where((held >= stop_at) & (held < back_at), back_at, held), halves[1].body
+        )
+        senders = [threading.Thread(target=_to, args=(feed, kafka, topic, p)) for p, feed in enumerate((halves[0], owing))]
+        for sender in senders:
+            sender.start()
+        until = (one.epoch_ms + 11_000) // WINDOW_MS * WINDOW_MS
+        wait_until(lambda: last_end(spark, name) >= until, "all windows", query)
+        for sender in senders:
+            sender.join()
+        missing = sum(true - got for got, true in wrong(one, emitted(spark, name), until).values())
+        seen = sum(i.view.late_rows for i in rt.controller.queries[name].inputs.values())
+        if loses:
+            assert missing > 0 and seen >= missing, "what is not counted is counted as late; clicks are late as well"
+        else:
+            assert missing == 0 and seen == 0
+
+
+def _half(one: Ysb, part: int, seconds: int) -> Feed:
+    """Every second event."""
+    whole = one.feed(one.epoch_ms, one.epoch_ms + seconds * 1_000)
+    return Feed("half", whole.event_ms[part::2], whole.arrival_ms[part::2], whole.body[part::2])
+
+
+def _to(feed: Feed, address: str, topic: str, part: int) -> None:
+    """Rows for one partition, at their times."""
+    producer = topics.client("producer", address, **{"linger.ms": 5})
+    for at, value, _ in feed.rows():
+        while (left := at - time.time_ns() // 1_000_000) > 0:
+            time.sleep(left / 1000)
+        producer.produce(topic, value, partition=part)
+        producer.poll(0)
+    producer.flush(30)
+
+
+def test_a_broker_that_is_restarted_loses_and_doubles_nothing(spark: Any, tmp_path: Path) -> None:
+    running = broker.start(tmp_path / "kafka")
+    topics.create(running.address, "restarted", 2)
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        one = stream(4)
+        query = counting(rt, one, records(spark, running.address, "restarted"), "restarted", tmp_path, "20 seconds")
+        sender = threading.Thread(target=replay, args=(sent(one, 14), running.address, "restarted"))
+        sender.start()
+        wait_until(lambda: last_end(spark, "restarted") > 0, "a first window", query)
+        running.kill()
+        again = broker.start(tmp_path / "kafka", port=running.port)
+        sender.join()
+        until = (one.epoch_ms + 13_000) // WINDOW_MS * WINDOW_MS
+        wait_until(lambda: last_end(spark, "restarted") >= until, "all windows", query)
+        assert wrong(one, emitted(spark, "restarted"), until) == {}
+        assert late(rt) == 0
+    again.stop()
+
+
+def test_rows_that_cannot_be_read_are_counted(spark: Any, kafka: str, tmp_path: Path) -> None:
+    topics.create(kafka, "garbled", 1)
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        one = stream(5)
+        query = counting(rt, one, records(spark, kafka, "garbled"), "garbled", tmp_path)
+        producer = topics.client("producer", kafka)
+        for value in (b"{not json", b"", b'{"event_ms":"noon"}', b"\xff\xfe"):
+            producer.produce("garbled", value)
+        producer.flush(10)
+        replay(sent(one, 4), kafka, "garbled")
+        until = (one.epoch_ms + 3_000) // WINDOW_MS * WINDOW_MS
+        wait_until(lambda: last_end(spark, "garbled") >= until, "three windows", query)
+        assert wrong(one, emitted(spark, "garbled"), until) == {}
+        (view,) = (i.view for i in rt.controller.queries["garbled"].inputs.values())
+        assert view.timeless == 4
+
+
+def test_a_broker_that_does_not_answer_is_named_at_once(spark: Any, tmp_path: Path) -> None:
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        rows = records(spark, "127.0.0.1:1", "nothing")
+        with pytest.raises(
+            SettingError, match=r"kafka.bootstrap.servers = '127\.0\.0\.1:1': expected a broker that answers"
+        ):
+            rt.watermark(rows, "timestamp", PATIENCE)
+
+
+def test_a_topic_that_is_not_there_is_named_at_once(spark: Any, kafka: str, tmp_path: Path) -> None:
+    said = f"subscribe = 'nothing': expected a topic that {kafka} has: create it first"
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt, pytest.raises(SettingError, match=said):
+        rt.watermark(records(spark, kafka, "nothing"), "timestamp", PATIENCE)
+
+
+def test_a_group_needs_a_topic(spark: Any, tmp_path: Path) -> None:
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        rows = rt.watermark(spark.readStream.format("rate").load(), "timestamp", PATIENCE)
+        with pytest.raises(SettingError, match="group = 'lag': expected a query with an input that subscribes to Kafka"):
+            rt.start(rows.writeStream.format("noop"), name="no_topic", every="1 second", group="lag")
+
+
+def test_what_a_source_subscribes_to_is_read_from_its_plan(spark: Any, kafka: str) -> None:
+    topics.create(kafka, "a", 1)
+    topics.create(kafka, "b", 2)
+    named = subscription(records(spark, kafka, "a,b"))
+    assert named is not None and named.key == f"KafkaV2[Subscribe[a, b]]@{kafka}"
+
+    def reading(key: str, value: str) -> Any:
+        return spark.readStream.format("kafka").option("kafka.bootstrap.servers", kafka).option(key, value).load()
+
+    pattern = subscription(reading("subscribePattern", "[ab]"))
+    assert pattern is not None and pattern.key == f"KafkaV2[SubscribePattern[[ab]]]@{kafka}"
+    assert subscription(reading("assign", '{"a":[0]}')) is None
+    assert subscription(spark.readStream.format("rate").load()) is None
