@@ -148,6 +148,7 @@ class Engine:
         rate = pipeline.events_per_s / pipeline.inputs
         fresh = tuple(InputView(f"in{i}", 0, live=True, rows_per_s=rate) for i in range(pipeline.inputs))
         self.inputs: list[tuple[InputView, ...]] = [fresh] * queries
+        self.foresees = hasattr(policy, "confidence")  # only then does it look at delays
         self.learnt = [False] * queries  # there are delays that the views of its inputs do not show yet
         self.swept = [EventMs(int(s)) for s in self.starts]
         self.ran_at = self.starts.copy()
@@ -174,13 +175,14 @@ class Engine:
         speed = 1 / (1 + machine.gc * used / max(EPS, machine.heap_bytes / machine.memory_bytes - used))
         self.room = max(0.0, (1 - used) * machine.memory_bytes * self.nodes / self.pipeline.event_bytes)
         whole = machine.cores * step * speed
-        spent = self._take_in(whole)
-        if self.policy is None:
-            left = [self._share(node, whole - spent[node]) for node in range(self.nodes)]
-        else:
-            draining = self.memory_policy and self._pressed(used)
-            serve = self._serve_operators if self.by_operator else self._serve
-            left = [serve(node, whole - spent[node], start, draining) for node in range(self.nodes)]
+        self.core = whole / machine.cores
+        left = [whole - spent for spent in self._take_in(whole)]
+        draining = self.memory_policy and self.policy is not None and self._pressed(used)
+        # What a node or an operator sends on, the next goes on with in the same cycle, if it has cores left.
+        for turn in range(self.k if self.by_operator else self.nodes):
+            for node in range(self.nodes):
+                if left[node] > EPS:
+                    left[node] = self._serve_node(node, left[node], start, draining, first=turn == 0)
         self._pass_marks(count)
         if count:
             self.trace.processed += float(self.done.sum() - before)
@@ -236,14 +238,22 @@ class Engine:
         self._process(0, n)
         return spent
 
+    def _serve_node(self, node: int, whole: float, start: int, draining: bool, first: bool) -> float:
+        """Hand out a node's core time. Returns what is left of it."""
+        if self.policy is None:
+            return self._share(node, whole, first)
+        if self.by_operator:
+            return self._serve_operators(node, whole, start)
+        return self._serve(node, whole, start, draining)
+
     # ---- without a policy: everybody shares
 
-    def _share(self, node: int, whole: float) -> float:
+    def _share(self, node: int, whole: float, first: bool) -> float:
         """All operators with something to do get equal core time, none more than a core's. Returns what is left."""
         need = np.where(self.layout.here[node], self.queue * self.cost, 0.0)
-        if (need > EPS).sum() > self.machine.cores:  # each core turns to another operator once in a quantum
-            whole -= self.machine.switch_ms * self.machine.cores
-        given = water_fill(need.ravel(), whole, most=whole / self.machine.cores).reshape(need.shape) / self.cost
+        if first and (need > EPS).sum() > self.machine.cores:  # each core turns to another operator once in a quantum
+            whole = max(0.0, whole - self.machine.switch_ms * self.machine.cores)
+        given = water_fill(need.ravel(), whole, most=self.core).reshape(need.shape) / self.cost
         for k in range(self.k - 1, 0, -1):
             self._process(k, np.minimum(self.queue[:, k], given[:, k]))
         return whole - float((given * self.cost).sum())
@@ -258,23 +268,23 @@ class Engine:
 
     def _serve(self, node: int, whole: float, start: int, draining: bool) -> float:
         """Whoever is first gets all the core time it can use, then the next. Returns what is left."""
-        core, end = whole / self.machine.cores, self.layout.end[node]
+        end = self.layout.end[node]
         if draining:  # what frees most first, and no further down its chain than that takes
             freed, stop = most_freed(self.queue, self.cost, self.reach, self.selectivity, self.machine.cycle_ms)
             urgency = self._urgency([self._view(q) for q in range(self.n)], start)
             order = np.lexsort((urgency, -np.round(freed)))
-            whole = self._turns(node, whole, core, order, np.minimum(stop, end))
-        return self._turns(node, whole, core, None, end, start)
+            whole = self._turns(node, whole, order, np.minimum(stop, end))
+        return self._turns(node, whole, None, end, start)
 
     def _turns(
-        self, node: int, whole: float, core: float, order: NDArray[np.int64] | None, stop: NDArray[np.int64], start: int = 0
+        self, node: int, whole: float, order: NDArray[np.int64] | None, stop: NDArray[np.int64], start: int = 0
     ) -> float:
         """One after the other as far as operator `stop`; in the policy's own order unless told. Returns what is left."""
         here = self.layout.here[node] & (np.arange(self.k) < stop[:, None])
         tail = self.layout.tail[node] if order is None else np.where(here, tail_costs(self.cost, self.reach, stop), 0.0)
         need = (self.queue * tail).sum(axis=1)
         # A query's operators are a thread each: it can be on as many cores as it has operators here.
-        need = np.minimum(np.where(need > EPS, need + self.machine.switch_ms, 0.0), here.sum(axis=1) * core)
+        need = np.minimum(np.where(need > EPS, need + self.machine.switch_ms, 0.0), here.sum(axis=1) * self.core)
         if need.sum() <= whole:  # there is enough for all: nothing to decide
             budget = need
         else:
@@ -283,8 +293,8 @@ class Engine:
             taken = need[order]
             if self.holds:
                 order = order[np.argsort(~self.held[order], kind="stable")]
-                taken = np.maximum(need[order], core)
-                self.held[order] = np.cumsum(taken) - taken + core <= whole
+                taken = np.maximum(need[order], self.core)
+                self.held[order] = np.cumsum(taken) - taken + self.core <= whole
             before = np.cumsum(taken) - taken
             budget = np.zeros(self.n)
             budget[order] = np.clip(whole - before, 0.0, need[order])
@@ -293,9 +303,9 @@ class Engine:
             self.ran_at[q], self.views[q] = self.now, None
         return whole - float(budget.sum())
 
-    def _serve_operators(self, node: int, whole: float, start: int, draining: bool) -> float:
-        """The same with single operators: what one sends on, the next may process in a cycle of its own."""
-        switch, core = self.machine.switch_ms, whole / self.machine.cores
+    def _serve_operators(self, node: int, whole: float, start: int) -> float:
+        """The same with single operators, each as far as one of them goes."""
+        switch, core = self.machine.switch_ms, self.core
         need = np.where(self.layout.here[node], self.queue * self.cost, 0.0)
         need = np.minimum(np.where(need > EPS, need + switch, 0.0), core).ravel()
         budget = need
@@ -360,7 +370,7 @@ class Engine:
         if view is None:
             queued = float(self.queue[q] @ self.layout.tail_whole) / self.whole_ms
             ran = int(self.ran_at[q])
-            if self.learnt[q]:
+            if self.learnt[q] and self.foresees:
                 self.learnt[q] = False
                 self.inputs[q] = tuple(
                     InputView(i.name, 0, live=True, rows_per_s=i.rows_per_s, delay=e.view(self.confidence))
