@@ -2,27 +2,22 @@
 
 from types import SimpleNamespace
 
-from headway.bench.experiment import Setting, window_latencies
-from headway.workloads.delays import Constant
-from headway.workloads.ysb import Ysb
+from headway.bench.experiment import window_latencies
+from headway.model.deadline import Grid
 
-SETTING = Setting(queries=1, patience_ms=500, window_ms=3_000)
-
-
-def stream(offset_ms: int = 0) -> Ysb:
-    return Ysb(seed=1, rate=10, epoch_ms=0, delay=Constant(0), offset_ms=offset_ms)
+ENDS, PATIENCE_MS = Grid(3_000), 500
 
 
 def test_a_window_is_out_with_the_first_watermark_that_reaches_its_end() -> None:
     stretch = SimpleNamespace(since_ms=10_000, until_ms=16_000)
     emitted = [(9_000, 9_600), (11_999, 12_500), (12_000, 12_700), (15_000, 15_600)]
     # Due in the stretch: the windows that end at 12,000 (due 12,500) and at 15,000 (due 15,500).
-    assert window_latencies(stream(), emitted, stretch, SETTING) == ([200.0, 100.0], [2_500, 5_500], 0)
+    assert window_latencies(ENDS, emitted, stretch, PATIENCE_MS) == ([200.0, 100.0], [2_500, 5_500], 0)
 
 
 def test_one_batch_may_bring_out_several_windows() -> None:
     stretch = SimpleNamespace(since_ms=10_000, until_ms=20_000)
-    assert window_latencies(stream(), [(18_000, 19_000)], stretch, SETTING) == (
+    assert window_latencies(ENDS, [(18_000, 19_000)], stretch, PATIENCE_MS) == (
         [6_500.0, 3_500.0, 500.0],
         [2_500, 5_500, 8_500],
         0,
@@ -31,8 +26,8 @@ def test_one_batch_may_bring_out_several_windows() -> None:
 
 def test_a_window_not_out_by_the_end_counts_with_the_time_it_has_waited() -> None:
     stretch = SimpleNamespace(since_ms=10_000, until_ms=16_000)
-    assert window_latencies(stream(), [(12_000, 12_700)], stretch, SETTING) == ([200.0, 500.0], [2_500, 5_500], 1)
-    assert window_latencies(stream(), [(12_000, 12_700), (15_000, 17_000)], stretch, SETTING) == (
+    assert window_latencies(ENDS, [(12_000, 12_700)], stretch, PATIENCE_MS) == ([200.0, 500.0], [2_500, 5_500], 1)
+    assert window_latencies(ENDS, [(12_000, 12_700), (15_000, 17_000)], stretch, PATIENCE_MS) == (
         [200.0, 500.0],
         [2_500, 5_500],
         1,
@@ -42,7 +37,7 @@ def test_a_window_not_out_by_the_end_counts_with_the_time_it_has_waited() -> Non
 def test_windows_start_where_the_stream_says() -> None:
     stretch = SimpleNamespace(since_ms=10_000, until_ms=14_000)
     # Ends at 10,100 and 13,100, due half a second later.
-    assert window_latencies(stream(offset_ms=1_100), [(13_100, 13_900)], stretch, SETTING) == (
+    assert window_latencies(Grid(3_000, 1_100), [(13_100, 13_900)], stretch, PATIENCE_MS) == (
         [3_300.0, 300.0],
         [600, 3_600],
         0,

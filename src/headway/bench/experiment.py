@@ -1,7 +1,6 @@
-"""One stretch of the Yahoo workload on real Spark under one policy after another, every window timed and counted."""
+"""One stretch of a workload on real Spark under one policy after another, every window timed and every result checked."""
 
 import json
-import random
 import re
 import shutil
 import tempfile
@@ -16,12 +15,12 @@ from typing import Any, Literal
 import psutil
 
 from headway.bench.meter import Meter, spent
+from headway.bench.tasks import Stage, Task
 from headway.errors import HeadwayError, SettingError
+from headway.kafka import broker
+from headway.model.deadline import Grid
 from headway.model.decision import OrderPolicy
 from headway.policy.load import order_policy
-from headway.workloads import delays
-from headway.workloads.sizes import size
-from headway.workloads.ysb import Ysb
 
 # What a session needs for FairPools, which leaves everybody else as without it.
 POOLS = {
@@ -46,6 +45,7 @@ class Setting:
     settle: int = 10  # run before that, not measured
     profile: str = "tuned"  # of the session: see `profile_named`
     unequal: float = 0.0  # how much rates differ from query to query: standard deviation over mean
+    workload: str = "ysb"  # within the engine, or streams through Kafka: see `headway.bench.tasks`
 
     @property
     def label(self) -> str:
@@ -103,6 +103,7 @@ class Bench:
     sessions: dict[str, Any] = field(default_factory=dict)
     folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="headway-bench-"))
     runs: int = 0
+    server: broker.Broker | None = None  # started when the first workload needs it
 
     def session(self, profile: str) -> Any:
         """Sessions share the JVM, so its warmth, but not their settings."""
@@ -125,14 +126,27 @@ class Bench:
             raise HeadwayError("only gated policies can take turns over the same queries")
         yield from _Play(self, list(policies), orders, setting, seed, say).play()
 
+    def stage(self, setting: Setting, seed: int) -> Stage:
+        """The queries of a run, and what feeds them."""
+        if setting.workload != "ysb" and self.server is None:
+            self.server = broker.start()
+        return Stage(
+            setting.workload, setting.queries, setting.rate, setting.delay, setting.window_ms, setting.unequal, seed,
+            self.runs, self.server if setting.workload != "ysb" else None,
+        )  # fmt: skip
+
     def close(self) -> None:
+        if self.server is not None:
+            self.server.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def label(setting: Mapping[str, Any]) -> str:
     """A load in words."""
     differ = f", rates differ by {setting['unequal']:.0%}" if setting.get("unequal") else ""
-    return f"{setting['queries']} x {setting['rate']}/s, {setting['delay']}{differ}"
+    workload = setting.get("workload", "ysb")
+    of = "" if workload == "ysb" else f"{workload} through Kafka, "
+    return f"{of}{setting['queries']} x {setting['rate']}/s, {setting['delay']}{differ}"
 
 
 def let_pass(what: str, seconds: float, say: Say) -> None:
@@ -191,7 +205,8 @@ class _Play:
         self.rt = Runtime(self.spark, orders[0], journal=f"{bench.folder}/{bench.runs}.db")
         jvm_pid = self.spark._jvm.java.lang.ProcessHandle.current().pid()
         self.meter = Meter(psutil.Process(jvm_pid))
-        self.streams: list[Ysb] = []
+        self.stage = bench.stage(setting, seed)
+        self.tasks: list[Task] = []
         self.queries: list[Any] = []
         self.tables = [f"bench_{bench.runs}_{i}" for i in range(setting.queries)]
 
@@ -209,7 +224,8 @@ class _Play:
             late = self._late_rows()
         finally:
             self.rt.stop()
-        wrong = sum(self._wrong(i) for i in range(len(self.streams)))
+            self.stage.close()
+        wrong = sum(task.wrong(self.spark, table) for task, table in zip(self.tasks, self.tables, strict=True))
         for table in self.tables:
             self.spark.catalog.dropTempView(table)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -217,37 +233,25 @@ class _Play:
             yield self._result(stretch, progress, late, wrong)
 
     def _start(self) -> None:
-        chance = random.Random(self.seed)
-        setting = self.setting
-        delay = delays.parse(setting.delay)
-        plans = []
-        for i in range(setting.queries):
-            offset = chance.randrange(setting.window_ms)
-            rate = max(1, round(setting.rate * size(setting.unequal, chance)))
-            stream = Ysb(self.seed * 1000 + i, rate, int(time.time() * 1000), delay, setting.window_ms, offset)
-            self.streams.append(stream)
-            plans.append((i, stream))
+        self.tasks = self.stage.tasks
         # Without a gate queries may start side by side; the gate takes them one by one to know who is who.
         with ThreadPoolExecutor(1 if self.orders[0].gated else 2) as pool:
-            for done, query in enumerate(pool.map(lambda p: self._start_one(*p), plans), start=1):
+            started = pool.map(self._start_one, self.tasks, self.tables)
+            for done, query in enumerate(started, start=1):
                 self.queries.append(query)
-                self.say(f"starting {done}/{setting.queries}", 0.0)
+                self.say(f"starting {done}/{len(self.tasks)}", 0.0)
 
-    def _start_one(self, i: int, stream: Ysb) -> Any:
-        from headway.spark.events import events
-
-        marked = self.rt.watermark(events(self.spark, stream), "event_time", self.setting.patience_ms, **self._arrival())
+    def _start_one(self, task: Task, table: str) -> Any:
+        arrival = {"arrival": task.arrival} if self.rt.order.gated else {}
+        marked = self.rt.watermark(task.rows(self.spark), "event_time", self.setting.patience_ms, **arrival)
         if not self.orders[0].gated and self.names[0] != "stock":
             marked = marked.coalesce(1)  # as the gated ones have it: one task a batch, and no shuffle
-        writer = stream.counts(marked).writeStream.outputMode("append").format("memory")
-        query = self.rt.start(writer, name=self.tables[i], checkpoint=f"{self.folder}/q{i}")
+        writer = task.result(marked).writeStream.outputMode("append").format("memory")
+        query = self.rt.start(writer, name=table, checkpoint=f"{self.folder}/{table}")
         # Spark gives a source's process ten seconds to call back. Forty of them at once need more, so wait for each.
         while query.isActive and query.status["message"] == "Initializing sources":
             time.sleep(0.05)
         return query
-
-    def _arrival(self) -> dict[str, str]:
-        return {"arrival": "arrival"} if self.rt.order.gated else {}
 
     def _stretch(self, name: str, order: OrderPolicy) -> _Stretch:
         if order.gated:
@@ -270,10 +274,6 @@ class _Play:
             return 0
         return sum(i.view.late_rows for q in self.rt.controller.queries.values() for i in q.inputs.values())
 
-    def _wrong(self, i: int) -> int:
-        rows = self.spark.table(self.tables[i]).selectExpr("unix_millis(window.end)", "campaign_id", "count").collect()
-        return len(self.streams[i].wrong({(end, campaign): count for end, campaign, count in rows}))
-
     def _result(self, stretch: _Stretch, progress: list[list[dict[str, Any]]], late: int, wrong: int) -> Run:
         from headway.spark.progress import batch_seen, phases
 
@@ -282,16 +282,17 @@ class _Play:
         unfinished = batches = rows = dropped = 0
         took = 0.0
         walls: dict[str, float] = defaultdict(float)
-        for stream, reports in zip(self.streams, progress, strict=True):
+        for task, reports in zip(self.tasks, progress, strict=True):
             seen = [b for b in map(batch_seen, reports) if b is not None]
-            waits, due, open_ = window_latencies(stream, [(b.watermark or 0, b.ended) for b in seen], stretch, self.setting)
+            emitted = [(b.watermark or 0, b.ended) for b in seen]
+            waits, due, open_ = window_latencies(task.ends, emitted, stretch, self.setting.patience_ms)
             latencies += waits
             dues += due
             unfinished += open_
             inside = [b for b in seen if stretch.since_ms <= b.ended < stretch.until_ms]
             batches += len(inside)
             took += sum(b.took_ms for b in inside)
-            rows += rows_read(reports, stretch, stream.rate)
+            rows += rows_read(reports, stretch, task.rate)
             dropped += sum(b.dropped for b in seen)
             ended = {b.batch for b in inside}
             for report in reports:
@@ -307,10 +308,10 @@ class _Play:
 
 
 def rows_read(reports: list[dict[str, Any]], stretch: Any, rate: int) -> int:
-    """Events that the batches of a stretch took in, by the time of the stream that the clock source's offsets cover."""
-    from headway.spark.progress import batch_seen
+    """Rows that the batches of a stretch took in, by the offsets that they cover: of a log, or of a generator's clock."""
+    from headway.spark.progress import batch_seen, is_kafka, rows_of
 
-    covered = 0
+    covered = rows = 0
     for report in reports:
         seen = batch_seen(report)
         if seen is None or not stretch.since_ms <= seen.ended < stretch.until_ms:
@@ -319,7 +320,9 @@ def rows_read(reports: list[dict[str, Any]], stretch: Any, rate: int) -> int:
             start, end = (_offset(source.get(key)) for key in ("startOffset", "endOffset"))
             if start and end and "ms" in end:
                 covered += end["ms"] - start["ms"]
-    return covered * rate // 1000
+            elif end and is_kafka(source["description"]):
+                rows += rows_of(end) - rows_of(start)
+    return rows + covered * rate // 1000
 
 
 def _offset(raw: Any) -> dict[str, int]:
@@ -327,7 +330,7 @@ def _offset(raw: Any) -> dict[str, int]:
 
 
 def window_latencies(
-    stream: Ysb, emitted: list[tuple[int, int]], stretch: Any, setting: Setting
+    ends: Grid, emitted: Sequence[tuple[int, int]], stretch: Any, patience_ms: int
 ) -> tuple[list[float], list[int], int]:
     """How long after its due time each window came out, when that was, and how many were not out by the end.
 
@@ -336,10 +339,10 @@ def window_latencies(
     `emitted` are (watermark, end of batch) pairs in order: a window is out with the first watermark that reaches its end.
     """
     latencies, dues, unfinished = [], [], 0
-    first = (stretch.since_ms - setting.patience_ms - stream.offset_ms) // setting.window_ms + 1
-    end_ms = first * setting.window_ms + stream.offset_ms
+    first = (stretch.since_ms - patience_ms - ends.offset_ms) // ends.period_ms + 1
+    end_ms = first * ends.period_ms + ends.offset_ms
     position = 0
-    while (due := end_ms + setting.patience_ms) < stretch.until_ms:
+    while (due := end_ms + patience_ms) < stretch.until_ms:
         while position < len(emitted) and emitted[position][0] < end_ms:
             position += 1
         out = emitted[position][1] if position < len(emitted) else None
@@ -348,5 +351,5 @@ def window_latencies(
             out = stretch.until_ms
         latencies.append(float(out - due))
         dues.append(due - stretch.since_ms)
-        end_ms += setting.window_ms
+        end_ms += ends.period_ms
     return latencies, dues, unfinished

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import headway
-from headway.cli import bench, claims, demo, doctor, explain, replay, run, sim
+from headway.cli import bench, claims, demo, doctor, explain, kafka, replay, run, sim
 from headway.errors import HeadwayError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("explain")(explain.explain)
 app.command("replay")(replay.replay)
 app.add_typer(bench.app, name="bench")
 app.add_typer(sim.app, name="sim")
+app.add_typer(kafka.app, name="kafka")
 app.command("claims")(claims.claims)
 app.command("doctor")(doctor.doctor)
 

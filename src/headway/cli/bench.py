@@ -9,6 +9,7 @@ from headway.cli import (
     bench_crash,
     bench_density,
     bench_idle,
+    bench_kafka,
     bench_klink,
     bench_report,
     bench_session,
@@ -16,6 +17,7 @@ from headway.cli import (
 
 app = typer.Typer(help="Measure policies, predictions and recovery; results go into a ledger.")
 app.command("klink")(bench_klink.klink)
+app.command("kafka")(bench_kafka.kafka)
 app.command("cost")(bench_cost.cost)
 app.command("density")(bench_density.density)
 app.command("idle")(bench_idle.idle)

@@ -40,17 +40,19 @@ def klink(
     names, numbers, book = given.policies(policies), given.wholes("seeds", seeds, least=0), Ledger(ledger)
     given_memory, given_cores = given.memory(memory), given.cores(cores)
     segments = plan(names, cases, numbers, book.done() if resume else (), origin()["commit"])
-    measured(segments, book, warm_s, cores=given_cores, memory=given_memory, **POOLS)
-    _show(book, names, cases, numbers)
+    measured(segments, book, warm_s, cores=given_cores, memory=given_memory, conf=POOLS)
+    show(book, names, cases, numbers)
 
 
-def _show(book: Ledger, policies: Sequence[str], cases: Sequence[Setting], seeds: Sequence[int]) -> None:
+def show(
+    book: Ledger, policies: Sequence[str], cases: Sequence[Setting], seeds: Sequence[int], experiment: str = EXPERIMENT
+) -> None:
     """What this commit has in the ledger of what was asked for."""
     wanted = [asdict(case) for case in cases]
     records = [
         record
         for record in newest(book.records())
-        if record["experiment"] == EXPERIMENT and record["commit"] == origin()["commit"] and record["setting"] in wanted
+        if record["experiment"] == experiment and record["commit"] == origin()["commit"] and record["setting"] in wanted
         if record["policy"] in policies and record["seed"] in seeds
     ]
     for load, by_policy in by_setting(records).items():

@@ -1,8 +1,8 @@
 """Segments measured in one warm JVM, with a bar that says how long the rest will take."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from headway.bench.experiment import Bench
+from headway.bench.experiment import Bench, Setting
 from headway.bench.ledger import Ledger
 from headway.bench.suite import EXPERIMENT, Segment, measure, warm
 from headway.cli import screen
@@ -16,16 +16,18 @@ def measured(
     cores: int,
     memory: str,
     experiment: str = EXPERIMENT,
-    **conf: str,
+    warm_on: Setting | None = None,
+    kafka: bool = False,
+    conf: Mapping[str, str] | None = None,
 ) -> None:
     """Measure all segments; every result is in the ledger before the next one begins."""
     if not segments:
         screen.err.print("everything asked for is in the ledger already", highlight=False)
         return
-    with screen.spark_session("headway-bench", cores=cores, memory=memory, **conf) as spark:
+    with screen.spark_session("headway-bench", cores=cores, memory=memory, kafka=kafka, **(conf or {})) as spark:
         bench = Bench(spark)
         try:
-            screen.warm_up(lambda say, told: warm(bench, warm_s, say, told), warm_s)
+            screen.warm_up(lambda say, told: warm(bench, warm_s, say, told, warm_on), warm_s)
             with screen.Bar([segment.expected_s for segment in segments]) as bar:
                 steps = measure(bench, segments, book, bar.say, experiment)
                 for number, segment in enumerate(segments, start=1):

@@ -35,7 +35,7 @@ def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSee
         state_updated=states[-1]["numRowsUpdated"] if states else progress["numInputRows"],
         state_bytes=sum(s["memoryUsedBytes"] for s in states),
         dropped=sum(s["numRowsDroppedByWatermark"] for s in states),
-        read=tuple((s["description"], _rows_of(s["endOffset"])) for s in progress["sources"] if is_kafka(s["description"])),
+        read=tuple((s["description"], rows_of(s["endOffset"])) for s in progress["sources"] if is_kafka(s["description"])),
     )
 
 
@@ -43,7 +43,7 @@ def is_kafka(description: str) -> bool:
     return description.startswith("KafkaV2[")
 
 
-def _rows_of(offsets: Any) -> int:
+def rows_of(offsets: Any) -> int:
     """Rows of all partitions before these offsets, which Spark gives as an object, or as the text of one."""
     read = json.loads(offsets) if isinstance(offsets, str) else offsets or {}
     return sum(sum(parts.values()) for parts in read.values())

@@ -6,6 +6,7 @@ as fast; both are exact functions of the original times, so whoever knows base a
 
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +90,18 @@ class Feed:
 def _require_rows(name: str, *columns: Sized | None) -> None:
     if len({len(column) for column in columns if column is not None}) != 1:
         raise SettingError("feed", name, "as many event times as arrival times, bodies and keys")
+
+
+def parsed(rows: Any, schema: str) -> Any:
+    """In Spark: the fields of the JSON in column `value`, text or bytes, and `event_time`, beside the other columns. What is
+    not JSON has only nulls.
+
+    `inline` parses each row once. A plain `from_json(...).*` would be parsed anew for every mention of a field in a
+    filter, since Spark moves filters below projections: nine times a row, and a query took five times as long.
+    """
+    others = [name for name in rows.columns if name != "value"]
+    once = rows.selectExpr(*others, f"inline(array(from_json(cast(value as string), '{schema}')))")
+    return once.selectExpr("timestamp_millis(event_ms) as event_time", "*")
 
 
 def merged(pieces: Iterable[tuple[int, Feed]]) -> Iterator[Feed]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from headway.errors import SettingError
 from headway.workloads.delays import Delay
-from headway.workloads.feed import Feed
+from headway.workloads.feed import Feed, parsed
 
 Longs = NDArray[np.int64]
 Hashes = NDArray[np.uint64]
@@ -136,13 +136,8 @@ class Ysb:
 
     @staticmethod
     def parsed(records: Any) -> Any:
-        """The events in the `value` of a log's rows, beside the rows' other columns.
-
-        `inline` reads a row once; a struct's fields, named one by one above a filter, would each read it anew.
-        """
-        kept = [name for name in records.columns if name != "value"]
-        once = records.selectExpr(*kept, f"inline(array(from_json(cast(value as string), '{SCHEMA}')))")
-        return once.selectExpr("timestamp_millis(event_ms) as event_time", "* except (event_ms)")
+        """The events in column `value`, beside the other columns."""
+        return parsed(records, SCHEMA)
 
     def counts(self, events: Any) -> Any:
         """The views per `window` and `campaign_id`. Put the watermark on `events` first."""

@@ -1,0 +1,111 @@
+"""`headway kafka`: a real broker on this machine, for trying things out, and producers that replay streams into it."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.cli import given, screen
+from headway.errors import HeadwayError, SettingError
+from headway.kafka import broker, jars, topics
+from headway.kafka.replay import Sent, replay
+from headway.workloads import delays, feeds
+
+app = typer.Typer(help="A real Kafka broker on this machine, and producers for it.", no_args_is_help=True)
+LEAD_MS = 1_000  # a stream begins so long after now: the producer must be ready
+
+Address = Annotated[str | None, typer.Option("--to", help="host:port of a broker; the one of `kafka up` unless told.")]
+
+
+def _note() -> Path:
+    """Where `up` writes down what it has started."""
+    return given.state_folder() / "kafka.json"
+
+
+@app.command()
+def up(
+    port: Annotated[int, typer.Option(help="Where it listens, on loopback.")] = 9092,
+    heap: Annotated[str, typer.Option(help="Memory of its JVM.")] = "256m",
+    folder: Annotated[
+        Path | None, typer.Option(help="For its data, kept by `down --keep`; a temporary one unless told.")
+    ] = None,
+) -> None:
+    """Start a broker (Kafka 4, KRaft, one JVM) and leave it running."""
+    given.memory(heap)
+    running = broker.Broker.load(_note())
+    if running is not None and running.alive:
+        raise HeadwayError(f"a broker runs already, on {running.address}: `headway kafka down` stops it")
+    if not jars.cached(jars.BROKER):
+        screen.err.print("fetching Kafka once, 45 MB", highlight=False)
+    started = broker.start(folder, port=port, heap=heap, leashed=False)
+    started.save(_note())
+    screen.out.print(f"Kafka listens on {started.address}, its data and log are in {started.folder}", highlight=False)
+
+
+@app.command()
+def down(keep: Annotated[bool, typer.Option("--keep", help="Leave its data where they are.")] = False) -> None:
+    """Stop the broker, and remove its data."""
+    running = broker.Broker.load(_note())
+    if running is None:
+        raise HeadwayError("no broker of `headway kafka up` is known: there is nothing to stop")
+    was = running.alive
+    running.stop(keep=keep)
+    _note().unlink(missing_ok=True)
+    kept = f", its data are in {running.folder}" if keep else ""
+    screen.out.print(f"{'stopped' if was else 'it had ended already'}{kept}", highlight=False)
+
+
+@app.command()
+def status() -> None:
+    """Is the broker running, and what does it hold?"""
+    running = broker.Broker.load(_note())
+    if running is None or not running.alive:
+        screen.out.print("no broker runs: `headway kafka up` starts one", highlight=False)
+        raise typer.Exit(1)
+    size = sum(f.stat().st_size for f in Path(running.folder).rglob("*") if f.is_file())
+    screen.out.print(f"Kafka listens on {running.address} (process {running.pid}), {size / 2**20:.0f} MB", highlight=False)
+    for topic, parts in topics.listed(running.address).items():
+        ends = topics.ends(running.address, topic)
+        screen.out.print(f"  {topic}: {parts} partitions, {sum(ends.values()):,} rows", highlight=False)
+
+
+@app.command("replay")
+def send(
+    feed: Annotated[str, typer.Argument(help=f"Which stream: {', '.join(feeds.FEEDS)}.")],
+    topic: Annotated[str | None, typer.Option(help="Named as the stream unless told; made if it is not there.")] = None,
+    to: Address = None,
+    seconds: Annotated[int, typer.Option(help="How long.")] = 60,
+    rate: Annotated[int, typer.Option(help="Rows a second, of a generated stream.")] = 1_000,
+    speed: Annotated[float, typer.Option(help="Of a recorded stream, compared with how it happened.")] = 1.0,
+    delay: Annotated[str, typer.Option(help="How long rows are held back, beyond what was recorded.")] = "constant:0",
+    partitions: Annotated[int, typer.Option(help="Of the topic, if it is made.")] = 1,
+    seed: Annotated[int, typer.Option(help="Decides what is drawn by chance.")] = 1,
+    base: Annotated[
+        int | None, typer.Option(help="When its first event happens, in epoch ms; in a second unless told.")
+    ] = None,
+) -> None:
+    """Replay a stream into a topic, row by row at its own time, as if it happened now."""
+    address = to or _running()
+    wanted = feeds.Wanted(
+        base if base is not None else time.time_ns() // 1_000_000 + LEAD_MS, seconds, rate, speed, delays.parse(delay), seed
+    )
+    pieces = feeds.named(feed, wanted)
+    name = topic or feed
+    if name not in topics.listed(address):
+        topics.create(address, name, partitions)
+    with screen.Bar([seconds]) as bar:
+        bar.begin(f"{feed} into {name}")
+
+        def told(sent: Sent) -> None:
+            bar.say(f"{sent.rows:,} rows", 0.0)
+
+        sent = replay(pieces, address, name, told)
+    screen.out.print(f"{sent.rows:,} rows into {name}, at most {sent.most_behind_ms} ms behind their time", highlight=False)
+
+
+def _running() -> str:
+    running = broker.Broker.load(_note())
+    if running is None or not running.alive:
+        raise SettingError("to", None, "host:port of a broker, or one started with `headway kafka up`")
+    return running.address
