@@ -41,6 +41,14 @@ def test_all_windows_of_a_chain_are_found(rt: hw.Runtime) -> None:
     assert grids(outer) == {Grid(2000), Grid(6000)}
 
 
+def test_a_finer_window_over_another_ends_only_when_that_has_something_to_say(rt: hw.Runtime) -> None:
+    inner = rows(rt).groupBy(F.window("timestamp", "5 seconds", "3 seconds")).count()
+    outer = inner.groupBy(F.window(F.window_time("window"), "1 second")).count()
+    assert grids(outer) == {Grid(3000, 2000)}
+    shifted = inner.groupBy(F.window(F.window_time("window"), "1 second", "1 second", "300 milliseconds")).count()
+    assert grids(shifted) == {Grid(3000, 2000), Grid(3000, 2300)}
+
+
 def test_a_join_within_a_time_range_shifts_the_windows_above_it(rt: hw.Runtime) -> None:
     left = rows(rt).selectExpr("timestamp as a", "value as x")
     right = rows(rt).selectExpr("timestamp as b", "value as y")

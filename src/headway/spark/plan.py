@@ -14,6 +14,7 @@ CADENCE_MS = 1_000  # how often a query without windows is served
 _LIMIT = re.compile(r"(max|min)\w+per(trigger|batch)$|^rowsperbatch$")
 _WINDOW = re.compile(r"LongType\) - (-?\d+)\) % (\d+)\)")
 _SIZE = re.compile(r"END\) - 0\) \+ (\d+)\)")
+_CHAINED = "precisetimestampconversion(window_time("  # a window over the results of another
 _SESSION = re.compile(r"cast\(([^()]*?) as interval\)")
 _LAG = re.compile(r"INTERVAL '([\d:. -]+)' (DAY|HOUR|MINUTE|SECOND)(?: TO (HOUR|MINUTE|SECOND))?")
 _UNIT_MS = {"DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1_000}
@@ -52,6 +53,7 @@ def inspect(frame: Any) -> PlanSeen:
 def windows(plan: str) -> tuple[Grid, ...]:
     """The deadlines of all windows in a plan's text, each also shifted by the time ranges of the joins in it."""
     grids: list[Grid] = []
+    finer: list[Grid] = []
     for line in plan.splitlines():
         if "named_struct(start" not in line:
             continue
@@ -60,10 +62,19 @@ def windows(plan: str) -> tuple[Grid, ...]:
         elif (shape := _WINDOW.search(line)) and (size := _SIZE.search(line)):
             start_us, slide_us, size_us = int(shape[1]), int(shape[2]), int(size[1])
             slide_ms = max(1, slide_us // 1000)
-            grids.append(Grid(slide_ms, (start_us + size_us) // 1000 % slide_ms))
+            found = Grid(slide_ms, (start_us + size_us) // 1000 % slide_ms)
+            (finer if _CHAINED in line else grids).append(found)
+    grids += [end for grid in finer for end in _ends_over(grid, grids)]
     # A join within a time range holds its output back by that range: a window above it closes that much later.
     lags = {0, *(lag for line in plan.splitlines() if re.search(r"\bJoin ", line) for lag in _lags_ms(line))}
     return tuple(dict.fromkeys(Grid(g.period_ms, (g.offset_ms + lag) % g.period_ms) for g in grids for lag in sorted(lags)))
+
+
+def _ends_over(grid: Grid, below: list[Grid]) -> list[Grid]:
+    """When windows over the results of other windows have something to say: no more often than those below them do."""
+    if not below or any(b.period_ms % grid.period_ms for b in below):
+        return [grid]
+    return [Grid(b.period_ms, (b.offset_ms + (grid.offset_ms - b.offset_ms) % grid.period_ms) % b.period_ms) for b in below]
 
 
 def _lags_ms(line: str) -> list[int]:
