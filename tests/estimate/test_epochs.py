@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from headway.estimate.delays import (
     Epochs,
     Floats,
-    draw_sd,
-    mean_of_epochs_sd,
     moments,
     normal_half_width,
     spans,
+    spreads,
     weighted_quantile,
 )
 
@@ -85,16 +84,16 @@ def test_equation_six_by_hand() -> None:
     # Two epochs with delays {0, 2} and {4, 8}: means 1 and 6, mean squares 2 and 40.
     # chi = 21, sum over i != j of mu_i mu_j = 12, mu = 3.5: 1/2 (21 + 12/2) - 12.25 = 1.25.
     means, squares = np.array([1.0, 6.0]), np.array([2.0, 40.0])
-    assert mean_of_epochs_sd(means, squares) == pytest.approx(1.25**0.5)
+    assert spreads(means, squares)[1] == pytest.approx(1.25**0.5)
     # One more delay: 21 - 12.25 for the draw, 1.25 for the mean.
-    assert draw_sd(means, squares) == pytest.approx((8.75 + 1.25) ** 0.5)
+    assert spreads(means, squares)[2] == pytest.approx((8.75 + 1.25) ** 0.5)
 
 
 def test_equation_six_is_the_spread_of_the_mean_of_one_delay_per_epoch() -> None:
     rng = np.random.default_rng(7)
-    centres, spreads = rng.uniform(50, 300, 25), rng.uniform(5, 90, 25)
-    trials = rng.normal(centres, spreads, (40_000, 25)).mean(axis=1)
-    assert mean_of_epochs_sd(centres, centres**2 + spreads**2) == pytest.approx(trials.std(), rel=0.02)
+    centres, sds = rng.uniform(50, 300, 25), rng.uniform(5, 90, 25)
+    trials = rng.normal(centres, sds, (40_000, 25)).mean(axis=1)
+    assert spreads(centres, centres**2 + sds**2)[1] == pytest.approx(trials.std(), rel=0.02)
 
 
 def test_the_mean_of_many_epochs_is_known_ever_better_but_one_delay_is_not() -> None:

@@ -1,6 +1,7 @@
 """When the next sweeping watermark will come: the network delay of the last epochs (Klink, Eqs. 2-7)."""
 
 from dataclasses import dataclass, field
+from math import sqrt
 
 import numpy as np
 
@@ -35,18 +36,22 @@ class Epochs:
     def view(self, confidence: float = 0.95) -> DelayView | None:
         if not len(self.means):
             return None
-        mean = float(self.means.mean())
-        low, high = self._quantiles(confidence)
-        return DelayView(
-            len(self.means), mean, mean_of_epochs_sd(self.means, self.squares), draw_sd(self.means, self.squares), low, high
-        )
+        mean, mean_sd, draw = spreads(self.means, self.squares)
+        if self.histogram:
+            low, high = self._quantiles(confidence)
+        else:
+            half = normal_half_width(confidence) * draw
+            low, high = mean - half, mean + half
+        return DelayView(len(self.means), mean, mean_sd, draw, low, high)
 
     def _quantiles(self, confidence: float) -> tuple[float, float]:
-        if not self.histogram:
-            half = normal_half_width(confidence) * draw_sd(self.means, self.squares)
-            return float(self.means.mean()) - half, float(self.means.mean()) + half
         # The last 50 epochs are plenty for a quantile, and sorting 400 of them on every batch is not free.
-        lower, upper, rows = spans(self.histogram[-50:])
+        last = self.histogram[-50:]
+        if all(len(bins) == 1 for bins in last):  # points: nothing to spread
+            lower, rows = np.array([bins[0] for bins in last]).T
+            upper = lower
+        else:
+            lower, upper, rows = spans(last)
         tail = (1 - confidence) / 2
         return weighted_quantile(lower, rows, tail), weighted_quantile(upper, rows, 1 - tail)
 
@@ -87,22 +92,18 @@ def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
     return float(values[order[min(at, len(values) - 1)]])
 
 
-def mean_of_epochs_sd(means: Floats, squares: Floats) -> float:
-    """The square root of Eq. 6 as printed: how far the mean of the epochs' delays may be from its expectation.
+def spreads(means: Floats, squares: Floats) -> tuple[float, float, float]:
+    """The mean of the epochs' delays, how far it may be from its expectation, and how far the next single delay may be.
 
-    Var = 1/m [chi + 1/m sum_{i != j} mu_i mu_j] - mu^2. This shrinks with the number of epochs, so as an interval
-    for one watermark it is far too narrow; it is kept to show just that.
+    The second is the square root of Eq. 6 as printed: Var = 1/m [chi + 1/m sum_{i != j} mu_i mu_j] - mu^2. It shrinks with
+    the number of epochs, so as an interval for one watermark it is far too narrow; it is kept to show just that. The third
+    is the variance of one draw plus that of the mean.
     """
-    m = len(means)
-    cross = means.sum() ** 2 - (means**2).sum()
-    variance = (squares.mean() + cross / m) / m - means.mean() ** 2
-    return float(np.sqrt(max(0.0, variance)))
-
-
-def draw_sd(means: Floats, squares: Floats) -> float:
-    """How far the next single delay may be from the mean: the variance of one draw plus that of the mean."""
-    one = squares.mean() - means.mean() ** 2
-    return float(np.sqrt(max(0.0, one) + mean_of_epochs_sd(means, squares) ** 2))
+    m, total, chi = len(means), float(means.sum()), float(squares.mean())
+    mean = total / m
+    cross = total**2 - float(means @ means)
+    of_mean = max(0.0, (chi + cross / m) / m - mean**2)
+    return mean, sqrt(of_mean), sqrt(max(0.0, chi - mean**2) + of_mean)
 
 
 def normal_half_width(confidence: float) -> float:

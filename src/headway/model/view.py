@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from headway.model.columns import Columns
 from headway.model.deadline import Deadlines
@@ -76,15 +77,19 @@ class QueryView:
     patience_ms: int = field(init=False)
     rows_per_s: float = field(init=False)
     window_ms: float = field(init=False)  # what the rows of one window cost, without the fixed part of a batch
+    backlog: int = field(init=False)  # rows that wait, as brokers said
+    counted_at: WallMs | None = field(init=False)  # when they did, or else when the last batch took all there was
     split_load: float = field(init=False)  # the share of a slot that it takes if each of its windows has two batches
 
     def __post_init__(self) -> None:
         active = [i for i in self.inputs if not i.idle] or self.inputs  # an idle input holds nobody back
-        known = {
+        known: dict[str, Any] = {
             "pending": self.announced > self.swept,
             "live": bool(self.inputs) and all(i.live for i in active),
             "patience_ms": max((i.patience_ms for i in self.inputs), default=0),
             "rows_per_s": sum(i.rows_per_s for i in self.inputs),
+            "backlog": sum(i.backlog or 0 for i in self.inputs),
+            "counted_at": max((i.backlog_at for i in self.inputs if i.backlog_at is not None), default=self.granted_at),
         }
         period_ms = self.deadlines.period_ms
         known["window_ms"] = max(self.per_row_ms, LEAST_PER_ROW_MS) * known["rows_per_s"] * period_ms / 1000
@@ -127,12 +132,8 @@ class QueryView:
 
     def queued(self, now: WallMs) -> float:
         """Rows that wait to be read: what a broker said, and since then, or since the last grant, as many as came before."""
-        since = now if self.granted_at is None else self.granted_at
-        return sum(
-            (0 if i.backlog is None else i.backlog)
-            + i.rows_per_s * max(0, now - (since if i.backlog_at is None else i.backlog_at)) / 1000
-            for i in self.inputs
-        )
+        since = now if self.counted_at is None else self.counted_at
+        return self.backlog + self.rows_per_s * max(0, now - since) / 1000
 
     def cost_ms(self, now: WallMs) -> float:
         """How long the batch would take that ran now."""

@@ -58,7 +58,7 @@ def cases(experiment: str, minutes: int) -> list[Case]:
     if experiment == "delays":
         return [replace(base, workload=w, queries=80, delay="zipf:0.99:500") for w in PIPELINES]
     # As in the paper, and as much for each node as one of them had: else nobody has to wait for anybody.
-    return [replace(base, queries=q, nodes=n) for n, q in ((2, 80), (4, 80), (8, 80), (2, 160), (4, 320))]
+    return [replace(base, queries=q, nodes=n) for n, q in ((2, 80), (4, 80), (8, 80), (2, 160))]
 
 
 EXPERIMENTS = ("queries", "workloads", "delays", "nodes")

@@ -82,7 +82,7 @@ class Klink:
         pairs = [(n, q, i) for n, q in enumerate(queries) if q.due is not None for i in q.inputs or _NO_INPUT]
         if pairs:
             index, known, inputs = zip(*pairs, strict=True)
-            cost = np.array([q.cost_ms(now) for q in known])
+            cost = np.array([q.cost_ms(now) for q in queries])[list(index)]
             # From here on time counts from now: epoch milliseconds leave a float too few digits for fractions, and two
             # queries with the same slack would tie at one hour of the day and not at another.
             release = np.array([(q.due or now) - now for q in known], dtype=float)
