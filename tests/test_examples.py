@@ -1,5 +1,7 @@
 """The examples do what they say."""
 
+import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +9,13 @@ import pytest
 
 import headway as hw
 from headway import pipeline
+from headway.kafka import topics
+from headway.kafka.replay import replay
+from headway.workloads.delays import Uniform
+from headway.workloads.ysb import Ysb
 
-CAMPAIGNS = Path(__file__).parent.parent / "examples/campaigns.py"
+EXAMPLES = Path(__file__).parent.parent / "examples"
+CAMPAIGNS = EXAMPLES / "campaigns.py"
 
 
 @pytest.mark.spark
@@ -23,3 +30,41 @@ def test_the_campaigns_come_out_window_by_window(spark: Any, tmp_path: Path) -> 
                 assert query.exception() is None
     finally:
         rt.stop()
+
+
+@pytest.mark.spark
+def test_a_batch_that_is_written_twice_counts_once(
+    spark: Any, kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("KAFKA", kafka), ("TOPIC", "example"), ("TABLE", str(tmp_path / "views.db"))):
+        monkeypatch.setenv(name, value)
+    for topic in ("example", "example-views"):
+        topics.create(kafka, topic, 2)
+    ads = Ysb(1, 200, time.time_ns() // 1_000_000 + 1_000, Uniform(0, 300))
+    with hw.Runtime(spark, journal=tmp_path / "journal.db") as rt:
+        queries = pipeline.load(EXAMPLES / "exactly_once.py")
+        for found in queries:
+            rt.start(found.build(rt, spark), name=found.name, **found.settings)
+        replay((ads.feed(ads.epoch_ms + s * 1_000, ads.epoch_ms + (s + 1) * 1_000) for s in range(9)), kafka, "example")
+        until = (ads.epoch_ms + 6_000) // 3_000 * 3_000
+        while _counted(tmp_path)[1] < until or sum(topics.ends(kafka, "example-views").values()) < 10:
+            for query in spark.streams.active:
+                assert query.exception() is None
+            time.sleep(0.1)
+    again = spark.createDataFrame([("x", 1)], "ad_id string, count long").selectExpr(
+        "window(timestamp_millis(0), '3 seconds') as window", "*"
+    )
+    before = _counted(tmp_path)
+    queries[0].build.__globals__["write"](again, 0)
+    assert _counted(tmp_path) == before
+    with sqlite3.connect(tmp_path / "views.db") as table:
+        total = table.execute("select sum(count) from views where window_end <= ?", (until,)).fetchone()[0]
+    assert total == sum(n for (end, _), n in ads.truth(until).items() if end <= until)
+
+
+def _counted(folder: Path) -> tuple[int, int]:
+    """Rows in the table, and the end of its last window."""
+    with sqlite3.connect(folder / "views.db") as table:
+        if not table.execute("select 1 from sqlite_master where name = 'views'").fetchone():
+            return 0, 0
+        return tuple(table.execute("select count(*), coalesce(max(window_end), 0) from views").fetchone())

@@ -1,5 +1,6 @@
 """Kafka under Headway, on a real broker: every row counted once, whatever partitions, topics and brokers do meanwhile."""
 
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pyspark.sql import functions as F
 from scripted import wait_until
 
 import headway as hw
@@ -38,11 +40,13 @@ def records(spark: Any, address: str, topic: str, **options: str) -> Any:
 
 
 def counting(
-    rt: hw.Runtime, one: Ysb, rows: Any, name: str, folder: Path, idle_after: str = "2 seconds", **more: Any
-) -> Any:
+    rt: hw.Runtime, one: Ysb, rows: Any, name: str, folder: Path, idle_after: str = "2 seconds", unread: str | None = None,
+    **more: Any,
+) -> Any:  # fmt: skip
     events = rt.watermark(
-        Ysb.parsed(rows), "event_time", PATIENCE, arrival="timestamp", partition="partition", idle_after=idle_after
-    )
+        Ysb.parsed(rows), "event_time", PATIENCE, arrival="timestamp", partition="partition", idle_after=idle_after,
+        unread=unread,
+    )  # fmt: skip
     return rt.start(one.counts(events).writeStream.format("memory"), name=name, checkpoint=str(folder / name), **more)
 
 
@@ -174,11 +178,61 @@ def test_a_broker_that_is_restarted_loses_and_doubles_nothing(spark: Any, tmp_pa
     again.stop()
 
 
+def test_two_topics_of_different_rate_and_delay_are_joined_exactly(spark: Any, kafka: str, tmp_path: Path) -> None:
+    """Klink for joins: one grant for both inputs, by the patience of the slower one; every pair once."""
+    streams = {"quick": stream(6, rate=100), "slow": Ysb(7, 20, stream().epoch_ms, Uniform(300, 800), WINDOW_MS)}
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        sides = {}
+        for name, patience in (("quick", "300 ms"), ("slow", "900 ms")):
+            topics.create(kafka, name, 2)
+            rows = rt.watermark(
+                Ysb.parsed(records(spark, kafka, name)), "event_time", patience, arrival="timestamp", name=name,
+                idle_after="3 seconds",
+            )  # fmt: skip
+            sides[name] = rows.selectExpr(f"event_time as {name}_at", f"ad_id as {name}_ad")
+        on = "quick_ad = slow_ad and slow_at between quick_at - interval 1 second and quick_at + interval 1 second"
+        joined = sides["quick"].join(sides["slow"], F.expr(on)).selectExpr(
+            "unix_millis(quick_at) as a", "unix_millis(slow_at) as b", "quick_ad as ad"
+        )  # fmt: skip
+        query = rt.start(joined.writeStream.format("memory"), name="paired", checkpoint=str(tmp_path / "cp"))
+        senders = [threading.Thread(target=replay, args=(sent(s, 8), kafka, name)) for name, s in streams.items()]
+        for sender in senders:
+            sender.start()
+        for sender in senders:
+            sender.join()
+        until = streams["slow"].epoch_ms + 6_000
+        true = _pairs(*(s.feed(s.epoch_ms, s.epoch_ms + 9_000) for s in streams.values()), until)
+
+        def found() -> list[tuple[int, int, str]]:
+            return [(r.a, r.b, r.ad) for r in spark.table("paired").where(f"greatest(a, b) < {until}").collect()]
+
+        wait_until(lambda: len(found()) >= len(true), "all pairs", query)
+        assert sorted(found()) == true and late(rt) == 0
+        view = rt.controller.queries["paired"].view()
+        rates = {i.name: i.rows_per_s for i in view.inputs}
+        assert rates["quick"] > 2 * rates["slow"] and view.patience_ms == 900
+        delays = {i.name: i.delay.mean_ms for i in view.inputs if i.delay is not None}
+        assert delays["quick"] < delays["slow"]
+
+
+def _pairs(quick: Feed, slow: Feed, until_ms: int) -> list[tuple[int, int, str]]:
+    """By hand: same ad, no more than a second apart."""
+    sides = [[(at, json.loads(b"{%s}" % body)["ad_id"]) for at, body in zip(f.event_ms.tolist(), f.body, strict=True)]
+             for f in (quick, slow)]  # fmt: skip
+    return sorted(
+        (a, b, ad)
+        for a, ad in sides[0]
+        for b, other in sides[1]
+        if ad == other and abs(a - b) <= 1_000 and max(a, b) < until_ms
+    )
+
+
 def test_rows_that_cannot_be_read_are_counted(spark: Any, kafka: str, tmp_path: Path) -> None:
     topics.create(kafka, "garbled", 1)
     with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
         one = stream(5)
-        query = counting(rt, one, records(spark, kafka, "garbled"), "garbled", tmp_path)
+        folder = tmp_path / "unread"
+        query = counting(rt, one, records(spark, kafka, "garbled"), "garbled", tmp_path, unread=str(folder))
         producer = topics.client("producer", kafka)
         for value in (b"{not json", b"", b'{"event_ms":"noon"}', b"\xff\xfe"):
             producer.produce("garbled", value)
@@ -189,6 +243,8 @@ def test_rows_that_cannot_be_read_are_counted(spark: Any, kafka: str, tmp_path: 
         assert wrong(one, emitted(spark, "garbled"), until) == {}
         (view,) = (i.view for i in rt.controller.queries["garbled"].inputs.values())
         assert view.timeless == 4
+        wait_until(lambda: len(list(folder.glob("*.parquet"))) > 0, "the folder of unread rows", query)
+        assert spark.read.parquet(str(folder)).count() == 4
 
 
 def test_a_broker_that_does_not_answer_is_named_at_once(spark: Any, tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ class Run:
     decide_ms: float  # processor time spent in decisions, all in all
     slots: int | None = None
     since_ms: int = 0  # when the stretch began
+    heap_mb: float = 0.0  # of the driver, in use after a collection when the stretch was over
     cpu_parts: dict[str, float] = field(default_factory=dict)  # ms of processor time per batch, by what it was for
     wall_parts: dict[str, float] = field(default_factory=dict)  # mean ms of a batch, phase by phase
 
@@ -93,6 +94,7 @@ class _Stretch:
     decide_ms: float = 0.0
     slots: int | None = None
     spent: dict[str, float] = field(default_factory=dict)  # ms of processor time, by what it was for
+    heap_mb: float = 0.0
 
 
 @dataclass
@@ -267,6 +269,7 @@ class _Play:
         if watch:
             stretch.decide_ms = watch.total_ms - decide
             stretch.slots = self.rt.controller.slots_now
+        stretch.heap_mb = heap_used(self.spark) / 2**20
         return stretch
 
     def _late_rows(self) -> int:
@@ -302,9 +305,16 @@ class _Play:
         each = max(1, batches)
         return Run(
             stretch.policy, self.setting, self.seed, latencies, dues, unfinished, batches, rows, max(late, dropped), wrong,
-            stretch.cpu_ms, took / each, stretch.decide_ms, stretch.slots, stretch.since_ms,
+            stretch.cpu_ms, took / each, stretch.decide_ms, stretch.slots, stretch.since_ms, stretch.heap_mb,
             {part: ms / each for part, ms in stretch.spent.items()}, {phase: ms / each for phase, ms in walls.items()},
         )  # fmt: skip
+
+
+def heap_used(spark: Any) -> int:
+    """Bytes of the driver's heap in use after a collection."""
+    spark._jvm.java.lang.System.gc()
+    heap = spark._jvm.java.lang.Runtime.getRuntime()
+    return int(heap.totalMemory() - heap.freeMemory())
 
 
 def rows_read(reports: list[dict[str, Any]], stretch: Any, rate: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 
-from headway.bench.experiment import Bench, Say, let_pass
+from headway.bench.experiment import Bench, Say, heap_used, let_pass
 from headway.bench.meter import Meter
 from headway.policy.order import Klink
 from headway.workloads.delays import Uniform
@@ -62,7 +62,5 @@ def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) ->
 def _memory(spark: Any, meter: Meter) -> tuple[int, int]:
     """Bytes of Python with all its processes, and of the driver's heap after a collection."""
     gc.collect()
-    spark._jvm.java.lang.System.gc()
-    heap = spark._jvm.java.lang.Runtime.getRuntime()
     workers = sum(child.memory_info().rss for child in meter.driver.children(recursive=True))
-    return meter.own.memory_info().rss + workers, heap.totalMemory() - heap.freeMemory()
+    return meter.own.memory_info().rss + workers, heap_used(spark)

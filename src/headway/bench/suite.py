@@ -163,6 +163,7 @@ def measures(run: Run) -> dict[str, Any]:
         "batch_ms": round(run.batch_ms, 1),
         "decide_ms": round(run.decide_ms, 2),
         "slots": run.slots,
+        "heap_mb": round(run.heap_mb, 1),
         "cpu_parts": {part: round(ms, 2) for part, ms in run.cpu_parts.items()},
         "wall_parts": {phase: round(ms, 2) for phase, ms in run.wall_parts.items()},
     }

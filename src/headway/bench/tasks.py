@@ -114,6 +114,37 @@ def _whole(pieces: Iterator[Feed], name: str) -> Feed:
 
 
 @dataclass(frozen=True)
+class Views:
+    """Views by campaign, from a topic of its own."""
+
+    log: Log
+    offset_ms: int = 0
+    arrival: str = "timestamp"
+
+    @property
+    def stream(self) -> Ysb:
+        wanted = self.log.wanted
+        return Ysb(wanted.seed, wanted.rate, wanted.base_ms, wanted.delay, offset_ms=self.offset_ms)
+
+    @property
+    def rate(self) -> int:
+        return self.log.wanted.rate
+
+    @property
+    def ends(self) -> Grid:
+        return Grid(self.stream.window_ms, self.offset_ms)
+
+    def rows(self, spark: Any) -> Any:
+        return Ysb.parsed(self.log.records(spark))
+
+    def result(self, marked: Any) -> Any:
+        return self.stream.counts(marked)
+
+    def wrong(self, spark: Any, table: str) -> int:
+        return Campaigns(self.stream).wrong(spark, table)
+
+
+@dataclass(frozen=True)
 class Trips:
     """Mean distance of taxi trips over sliding windows of 2 s, by borough."""
 
@@ -181,7 +212,8 @@ def _same(got: tuple[int, int, float] | None, true: tuple[int, int, float] | Non
     return got is not None and true is not None and got[:2] == true[:2] and abs(got[2] - true[2]) < 1e-9
 
 
-KINDS: dict[str, Callable[[Log, int], Task]] = {"taxi": Trips, "linear-road": Road}
+KINDS: dict[str, Callable[[Log, int], Task]] = {"ads": Views, "taxi": Trips, "linear-road": Road}
+FEEDS = {"ads": "ysb"}  # the others are called as their streams are
 
 
 @dataclass
@@ -204,8 +236,12 @@ class Stage:
         chance = Random(self.seed)
         if self.workload == "ysb":
             return [self._campaigns(i, chance) for i in range(self.queries)]
-        logs = [self._log(kind, i) for i, kind in enumerate(check(self.workload))]
-        return [KINDS[log.feed](log, chance.randrange(3_000)) for i in range(self.queries) for log in [logs[i % len(logs)]]]
+        kinds = check(self.workload)
+        # Many ask of the same trips and the same road; an advertiser has a stream of its own.
+        shared = {kind: self._log(kind, i) for i, kind in enumerate(kinds) if kind != "ads"}
+        asked = [kinds[i % len(kinds)] for i in range(self.queries)]
+        logs = [shared.get(kind) or self._log(kind, 10 + i) for i, kind in enumerate(asked)]
+        return [KINDS[kind](log, chance.randrange(3_000)) for kind, log in zip(asked, logs, strict=True)]
 
     def _campaigns(self, i: int, chance: Random) -> Task:
         offset = chance.randrange(self.window_ms)
@@ -221,18 +257,19 @@ class Stage:
             HOURS_S,
             self.rate,
             delay=delays.parse(self.delay),
-            seed=self.seed * 10 + i,
+            seed=self.seed * 100 + i,
         )
-        topic = f"{kind}-{self.run}"
+        topic = f"{kind}-{self.run}-{i}"
         topics.create(self.server.address, topic, PARTITIONS)
         options = {
             "topic": topic, "to": self.server.address, "seconds": wanted.seconds, "rate": wanted.rate, "delay": self.delay,
             "seed": wanted.seed, "base": wanted.base_ms,
         }  # fmt: skip
         told = [part for key, value in options.items() for part in (f"--{key}", str(value))]
-        command = [sys.executable, "-m", "headway", "kafka", "replay", kind, *told]
+        feed = FEEDS.get(kind, kind)
+        command = [sys.executable, "-m", "headway", "kafka", "replay", feed, *told]
         self.producers.append(Popen(command, stdout=DEVNULL, stderr=DEVNULL))
-        return Log(kind, topic, self.server.address, wanted)
+        return Log(feed, topic, self.server.address, wanted)
 
     def close(self) -> None:
         for producer in self.producers:
@@ -242,7 +279,7 @@ class Stage:
             producer.wait()
         if self.server is not None:
             made = self.__dict__.get("tasks", ())  # none, if it was broken off while they were made
-            for topic in {task.log.topic for task in made if isinstance(task, Trips | Road)}:
+            for topic in {task.log.topic for task in made if isinstance(task, Views | Trips | Road)}:
                 topics.delete(self.server.address, topic)
 
 
@@ -250,5 +287,5 @@ def check(workload: str) -> list[str]:
     """The streams of a workload that goes through Kafka."""
     kinds = workload.split("+")
     if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise SettingError("workload", unknown[0], f"ysb, or {' and '.join(KINDS)} with a plus between them")
+        raise SettingError("workload", unknown[0], f"ysb, or {', '.join(KINDS)} with a plus between them")
     return kinds

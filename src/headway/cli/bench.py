@@ -13,11 +13,13 @@ from headway.cli import (
     bench_klink,
     bench_report,
     bench_session,
+    bench_soak,
 )
 
 app = typer.Typer(help="Measure policies, predictions and recovery; results go into a ledger.")
 app.command("klink")(bench_klink.klink)
 app.command("kafka")(bench_kafka.kafka)
+app.command("soak")(bench_soak.soak)
 app.command("cost")(bench_cost.cost)
 app.command("density")(bench_density.density)
 app.command("idle")(bench_idle.idle)

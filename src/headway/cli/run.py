@@ -27,6 +27,7 @@ def run(
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds; else at Ctrl-C.")] = None,
     memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "4g",
     cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    kafka: Annotated[bool, typer.Option("--kafka", help="With Spark's connector to Kafka, fetched if need be.")] = False,
 ) -> None:
     """Run a pipeline file's queries under a policy, and watch them."""
     policy, places, wanted = order_policy(order), given.slots(slots), given.memory(memory)
@@ -35,7 +36,7 @@ def run(
     if seconds is not None:
         given.at_least("seconds", seconds, 0)
     pipeline.check(file)
-    with screen.spark_session(file.stem, cores=given.cores(cores), memory=wanted) as spark:
+    with screen.spark_session(file.stem, cores=given.cores(cores), memory=wanted, kafka=kafka) as spark:
         from headway.spark.register import carry
         from headway.spark.runtime import Runtime
 

@@ -35,7 +35,9 @@ def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSee
         state_updated=states[-1]["numRowsUpdated"] if states else progress["numInputRows"],
         state_bytes=sum(s["memoryUsedBytes"] for s in states),
         dropped=sum(s["numRowsDroppedByWatermark"] for s in states),
-        read=tuple((s["description"], rows_of(s["endOffset"])) for s in progress["sources"] if is_kafka(s["description"])),
+        read=tuple(
+            (s["description"], rows_of(s["endOffset"])) for s in progress.get("sources", ()) if is_kafka(s["description"])
+        ),
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from headway.errors import HeadwayError, SettingError
 from headway.loop.controller import Controller
@@ -35,6 +36,7 @@ from headway.spark.register import register
 from headway.spark.watermark import controlled
 
 START_TIMEOUT_S = 120
+UNREAD_EVERY = "5 seconds"
 MOST_PARTS = 16  # frontiers that are kept apart: each costs something for every row
 _NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
 
@@ -111,19 +113,23 @@ class Runtime:
         partition: str | None = None,
         name: str | None = None,
         idle_after: str | int = "10 seconds",
+        unread: str | None = None,
     ) -> DataFrame:
         """`rows` with a watermark on `column` that Headway moves, instead of `rows.withWatermark(column, ...)`.
 
         `arrival` names a timestamp column with the time at which a row came in (Kafka's, say); without it the time of
         reading stands for it. `patience` may be given as a bare duration. With `partition`, a column such as Kafka's, the
         slowest partition whose rows still come decides how far the stream has come. `idle_after` is how long a partition, or
-        the whole input, may be silent before it holds nobody back.
+        the whole input, may be silent before it holds nobody back. Rows without an event time, such as JSON that cannot be
+        parsed, are in no window; they are counted, and written to the folder `unread` as Parquet if it is named.
         """
         time_column(rows, column)
         for key, given in (("arrival", arrival), ("partition", partition)):
             if given is not None and given not in rows.columns:
                 raise SettingError(f"watermark.{key}", given, f"one of the columns {', '.join(rows.columns)}")
         policy = Fixed(patience) if isinstance(patience, str | int | float) else patience
+        if unread is not None:
+            self._keep_unread(rows, column, unread)
         if not self.order.gated:
             return rows.withWatermark(column, f"{policy.delay_ms} milliseconds")
         label = name or f"input-{next(_NUMBERS)}"
@@ -225,6 +231,12 @@ class Runtime:
         self.stop()
 
     # ---- how it is done
+
+    def _keep_unread(self, rows: DataFrame, column: str, folder: str) -> None:
+        """A plain query beside the user's: it writes each such row once, and has all the time in the world."""
+        lost = rows.where(F.col(column).isNull()).writeStream.format("parquet").trigger(processingTime=UNREAD_EVERY)
+        name = f"unread-{next(_NUMBERS)}"
+        self._queries[name] = lost.queryName(name).start(folder, checkpointLocation=str(Path(folder, "_checkpoint")))
 
     def _spec(self, name: str, seen: PlanSeen, windows: list[Grid] | None, every: str | int | None) -> QuerySpec:
         deadlines = seen.deadlines

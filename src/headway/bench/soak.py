@@ -1,0 +1,32 @@
+"""A long run: queries fed from Kafka, minute after minute. Nothing may grow: no backlog, no memory, no latency."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from headway.bench.experiment import Bench, Run, Say, Setting
+
+EXPERIMENT = "soak"
+
+
+def soak(bench: Bench, setting: Setting, minutes: int, seed: int, say: Say) -> list[Run]:
+    """Run Klink for so many minutes over the same queries."""
+    return list(bench.run(["klink"] * minutes, replace(setting, seconds=60, settle=0), seed, say))
+
+
+def backlog_growth(runs: Sequence[Run]) -> int:
+    """Rows that came after the first minute and were not read by the end; a window's worth comes and goes."""
+    later = runs[1:]
+    span_s = (later[-1].since_ms - later[0].since_ms) / 1000 + later[-1].seconds
+    offered = span_s * later[0].setting.rate * later[0].setting.queries
+    return round(offered - sum(run.rows for run in later))
+
+
+def heap_growth(runs: Sequence[Run]) -> float:
+    """The last third of the run over its second third: the first one fills caches."""
+    third = max(1, len(runs) // 3)
+    return _mean(run.heap_mb for run in runs[-third:]) / max(1.0, _mean(run.heap_mb for run in runs[-2 * third : -third]))
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / max(1, len(found))
