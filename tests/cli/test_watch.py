@@ -30,7 +30,7 @@ def drawn(watch: Watch, width: int = 80) -> str:
 
 
 def test_a_gated_query_shows_its_state_lag_late_rows_and_reason(tmp_path: Path) -> None:
-    late = SimpleNamespace(view=SimpleNamespace(late_rows=3))
+    late = SimpleNamespace(view=SimpleNamespace(timeless=0, late_rows=3))
     tracker = SimpleNamespace(waiting_since=None, inputs={"rows": late})
     rt: Any = SimpleNamespace(
         order=SimpleNamespace(gated=True),

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from headway.loop.partitions import Partitions
 from headway.loop.tracker import LIVE_MEMORY, QueryTracker, late_rows
 from headway.model.deadline import Deadlines, Grid
-from headway.model.message import BatchSeen, InputSeen, InputSpec, QuerySpec
+from headway.model.message import BatchSeen, InputSeen, InputSpec, PartEnd, PartSeen, QuerySpec, Reached
 from headway.model.time import EventMs, WallMs
 
 T = 1_000_000_000_000 // 3_000 * 3_000  # some moment on the grid
@@ -232,3 +233,68 @@ def test_late_rows_are_counted_against_the_watermark_of_the_batch_before() -> No
     assert track.view().inputs[0].late_rows == 0
     played(track, 2, T + 3_200, rows(10, T + 500, **straggler))
     assert track.view().inputs[0].late_rows == 3
+
+
+# ---- rows from a log in partitions
+
+LOG = "KafkaV2[Subscribe[ads]]@here"
+
+
+def told(log: Partitions, at: int, ends: dict[int, tuple[int, int]]) -> Partitions:
+    """The broker says of each partition: its end, and its newest timestamp."""
+    parts = {("ads", p): PartEnd(end, WallMs(newest)) for p, (end, newest) in ends.items()}
+    log.reached(Reached(LOG, WallMs(at), parts))
+    return log
+
+
+def test_a_window_waits_for_a_partition_that_is_behind_and_says_so() -> None:
+    track, log = tracker(source=LOG, idle_after_ms=5_000), Partitions()
+    track.asked(WallMs(T), FRESH)
+    played(track, 0, T + 100, rows(10, T), announce=T + 3_000)
+    assert track.view().due == T + 3_200
+    for at in range(T, T + 2_000, 200):
+        changed, news = track.reached(LOG, told(log, at, {0: (at - T, at), 1: (at - T, at)}))
+        assert news is None
+    for at in range(T + 2_000, T + 3_200, 200):
+        changed, news = track.reached(LOG, told(log, at, {0: (at - T, at), 1: (1_800, T + 1_800)}))
+        if news:
+            assert changed and news == "windows wait for ads-1"
+    view = track.view()
+    assert view.due is not None and view.due > T + 3_200 and view.pending
+    for at in range(T + 3_400, T + 4_200, 200):
+        changed, news = track.reached(LOG, told(log, at, {0: (at - T, at), 1: (at - T, at)}))
+        assert news in (None, "windows wait for nobody")
+    assert track.view().due == T + 3_200
+
+
+def test_a_backlog_is_reckoned_with_if_it_is_not_what_was_expected() -> None:
+    track, log = tracker(source=LOG), Partitions()
+    track.asked(WallMs(T), FRESH)
+    played(track, 0, T + 100, rows(10, T), read=((LOG.partition("@")[0], 1_000),))
+    track.reached(LOG, told(log, T + 300, {0: (1_500, T + 300)}))
+    assert track.view().queued(WallMs(T + 300)) < 500, "a few hundred rows are no news"
+    changed, _ = track.reached(LOG, told(log, T + 500, {0: (50_000, T + 500)}))
+    assert changed and track.view().queued(WallMs(T + 500)) >= 49_000
+    played(track, 1, T + 600, rows(49_000, T), read=((LOG.partition("@")[0], 50_000),))
+    assert track.view().backlog == 0, "they are read"
+
+
+def test_a_partition_whose_rows_are_old_decides_how_far_the_stream_has_come() -> None:
+    track = tracker(idle_after_ms=5_000)
+    track.asked(WallMs(T), FRESH)
+    parts = (PartSeen(0, EventMs(T), 50.0), PartSeen(1, EventMs(T - 30_000), 30_000.0))
+    played(track, 0, T + 100, rows(10, T, parts=parts))
+    (view,) = track.view().inputs
+    assert not view.live and view.frontier == T - 30_000
+    assert track.view().ripe(WallMs(T + 100)) == T - 30_200
+    played(track, 1, T + 6_000, rows(10, T + 6_000, parts=(PartSeen(0, EventMs(T + 6_000), 50.0),)))
+    (view,) = track.view().inputs
+    assert view.live and view.frontier == T + 6_000, "silent for so long, it is left out"
+
+
+def test_rows_without_an_event_time_are_counted() -> None:
+    track = tracker()
+    track.asked(WallMs(T), FRESH)
+    played(track, 0, T + 100, rows(10, T, timeless=3))
+    played(track, 1, T + 400, rows(10, T, timeless=1))
+    assert track.view().inputs[0].timeless == 4

@@ -66,8 +66,12 @@ class Watch:
         return "in a batch" if tracker.waiting_since is None else "at the gate"
 
     def _late(self, name: str) -> str:
+        """Late rows, and if there are any, those that had no event time to be late by."""
         tracker = self._tracker(name)
-        return "-" if tracker is None else f"{sum(i.view.late_rows for i in tracker.inputs.values()):,}"
+        if tracker is None:
+            return "-"
+        late, unread = (sum(getattr(i.view, of) for i in tracker.inputs.values()) for of in ("late_rows", "timeless"))
+        return f"{late:,}, {unread:,} unread" if unread else f"{late:,}"
 
     def _reason(self, name: str) -> str:
         if self._journal is None:

@@ -178,7 +178,12 @@ class Controller:
             case Reached(source=source):
                 log = self.logs.setdefault(source, Partitions())
                 log.reached(message)
-                self._changed.update(name for name, tracker in self.queries.items() if tracker.reached(source, log))
+                for name, tracker in self.queries.items():
+                    changed, news = tracker.reached(source, log)
+                    if changed:
+                        self._changed.add(name)
+                    if news:
+                        self.journal.note(now, name, news)
             case _:
                 pass
 

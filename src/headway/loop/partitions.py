@@ -54,6 +54,7 @@ class Standing:
 
     held_until: WallMs | None = None  # a window that is due waits so long for those that are behind
     lagging: bool = False  # some are behind for good: the clock says nothing about their rows
+    behind: tuple[str, ...] = ()  # which
 
 
 @dataclass
@@ -92,7 +93,7 @@ class Partitions:
 
     def _stand(self, patience_ms: int, idle_after_ms: int, behind: dict[Part, WallMs]) -> Standing:
         if self.away:
-            return Standing(WallMs(self.at + AWAY_MS))
+            return Standing(WallMs(self.at + AWAY_MS), behind=("the broker, which does not answer",))
         until, lagging = WallMs(0), False
         for name, track in self._tracks.items():
             silent = self.at - track.advanced_at >= idle_after_ms
@@ -101,4 +102,4 @@ class Partitions:
                 continue
             limit = WallMs(behind.setdefault(name, self.at) + idle_after_ms)
             until, lagging = max(until, limit), lagging or limit <= self.at
-        return Standing(until if until > self.at else None, lagging)
+        return Standing(until if until > self.at else None, lagging, tuple(f"{topic}-{n}" for topic, n in sorted(behind)))

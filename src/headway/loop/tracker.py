@@ -28,6 +28,7 @@ class InputTracker:
     confidence: float = 0.95
     parts: dict[int, "PartTracker"] = field(default_factory=dict)
     lagging: bool = False  # by the broker
+    behind: tuple[str, ...] = ()  # partitions that a window would wait for
     read: int | None = None  # rows of the log that were read so far
 
     def __post_init__(self) -> None:
@@ -69,7 +70,7 @@ class InputTracker:
         """Take in what the broker says of the log; says whether that changes what is to be done."""
         standing = log.standing(self.spec.patience_ms, self.spec.idle_after_ms)
         changed = standing.lagging != self.lagging or standing.held_until != self.view.held_until
-        self.lagging = standing.lagging
+        self.lagging, self.behind = standing.lagging, standing.behind
         backlog = None if self.read is None else max(0, log.total - self.read)
         if backlog is not None:
             was, at = self.view.backlog or 0, self.view.backlog_at or log.at
@@ -180,12 +181,20 @@ class QueryTracker:
         self.waiting_since = now
         self._view = None
 
-    def reached(self, source: str, log: Partitions) -> bool:
-        """The broker has told how far a log has come; says whether that changes anything for this query."""
+    def reached(self, source: str, log: Partitions) -> tuple[bool, str | None]:
+        """The broker has told how far a log has come. Says whether that changes anything for this query, and what if it is
+        news that a window has to wait, or does not have to any more."""
+        before = self._behind
         changed = [tracker.reached(log) for tracker in self.inputs.values() if tracker.spec.source == source]
         if any(changed):
             self._view = None
-        return any(changed)
+        if self._behind == before:
+            return any(changed), None
+        return any(changed), f"windows wait for {', '.join(self._behind)}" if self._behind else "windows wait for nobody"
+
+    @property
+    def _behind(self) -> tuple[str, ...]:
+        return tuple(part for tracker in self.inputs.values() for part in tracker.behind)
 
     @property
     def ran(self) -> bool:
