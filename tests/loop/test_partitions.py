@@ -81,6 +81,16 @@ def test_a_broker_that_is_away_holds_everything_and_its_return_begins_a_new_coun
     assert log.run(4_000)[-1] == Standing()
 
 
+def test_that_we_did_not_look_for_a_while_says_nothing_about_the_partitions() -> None:
+    log = Log()
+    log.run(5_000)
+    for p in range(log.parts):
+        log.rows[p] += 300
+        log.newest[p] = log.now + 2_990
+    log.now += 3_000
+    assert log.poll() == Standing()
+
+
 def test_a_sparse_partition_is_not_taken_for_a_silent_one() -> None:
     """One row every three seconds: two seconds without any say nothing."""
     seen, now, rows = Partitions(), 1_000_000, 0

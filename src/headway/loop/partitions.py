@@ -29,11 +29,13 @@ class _Track:
     per_ms: float = 0.0  # rows
     silence_ms: int = 0  # how long it was silent before it last moved
 
-    def saw(self, seen: PartEnd, at: WallMs) -> None:
+    def saw(self, seen: PartEnd, at: WallMs, looked_at: WallMs) -> None:
+        """Take in what the broker says now; the time before, it was asked at `looked_at`."""
         if seen.end == self.end:
             return
-        self.silence_ms = at - self.advanced_at
-        rate = max(0, seen.end - self.end) / max(1, self.silence_ms)
+        # Only as long as it was seen not to move: that we did not look for a while says nothing about it.
+        self.silence_ms = max(0, looked_at - self.advanced_at)
+        rate = max(0, seen.end - self.end) / max(1, at - self.advanced_at)
         self.per_ms = rate if self.per_ms == 0 else self.per_ms + SMOOTHING * (rate - self.per_ms)
         self.end, self.newest, self.advanced_at = seen.end, seen.newest, at
 
@@ -80,7 +82,7 @@ class Partitions:
         self.away = False
         for name, end in seen.parts.items():
             if name in self._tracks:
-                self._tracks[name].saw(end, seen.at)
+                self._tracks[name].saw(end, seen.at, self.at)
             else:
                 self._tracks[name] = _Track(end.end, end.newest, seen.at)
         self.total, self.at = sum(end.end for end in seen.parts.values()), seen.at
