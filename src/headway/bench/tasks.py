@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import broker, topics
+from headway.kafka.leash import end_with_parent
 from headway.model.deadline import Grid
 from headway.workloads import delays, feeds, taxi
 from headway.workloads.feed import Feed
@@ -268,7 +269,7 @@ class Stage:
         told = [part for key, value in options.items() for part in (f"--{key}", str(value))]
         feed = FEEDS.get(kind, kind)
         command = [sys.executable, "-m", "headway", "kafka", "replay", feed, *told]
-        self.producers.append(Popen(command, stdout=DEVNULL, stderr=DEVNULL))
+        self.producers.append(Popen(command, stdout=DEVNULL, stderr=DEVNULL, preexec_fn=end_with_parent))
         return Log(feed, topic, self.server.address, wanted)
 
     def close(self) -> None:

@@ -1,14 +1,12 @@
 """A Kafka broker of our own: one JVM, KRaft, on loopback, with a data folder that goes when it does."""
 
 import contextlib
-import ctypes
 import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import uuid
@@ -20,6 +18,7 @@ import psutil
 
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import jars
+from headway.kafka.leash import end_with_parent
 
 START_S = 60
 STOP_S = 30
@@ -104,7 +103,7 @@ def start(
     with (place / "out.log").open("ab") as out:
         process = subprocess.Popen(
             [*java, "kafka.Kafka", str(settings)], stdout=out, stderr=out, stdin=subprocess.DEVNULL,
-            start_new_session=True, preexec_fn=_die_with_parent if leashed else None,
+            start_new_session=True, preexec_fn=end_with_parent if leashed else None,
         )  # fmt: skip
     broker = Broker(port, process.pid, str(place), psutil.Process(process.pid).create_time())
     try:
@@ -161,12 +160,6 @@ def _end(broker: Broker, by: signal.Signals = signal.SIGTERM) -> None:
         except psutil.TimeoutExpired:
             process.kill()
             process.wait(STOP_S)
-
-
-def _die_with_parent() -> None:
-    """Linux ends a process with its parent if asked to; elsewhere a parent that is killed leaves its broker behind."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def _taken(port: int) -> bool:
