@@ -18,7 +18,9 @@ from headway.workloads.data import find, folder
 from headway.workloads.delays import Constant, Exponential, Uniform, Zipf
 from headway.workloads.feed import Feed
 from headway.workloads.phones import out_of_order
-from headway.workloads.taxi import LeftOut, Pane, Sums, Taxis, Truth, late_trips, left_out, speed_for, trips
+from headway.workloads.taxi import Taxis, Truth, late_trips, left_out, speed_for, taxis, trips
+from headway.workloads.taxi.trips import BOROUGHS, KM_PER_HUNDREDTH, NAMES, ZONES, LeftOut
+from headway.workloads.taxi.truth import Pane, Sums
 
 EPOCH = 1_700_000_000_123
 TAXIS = Taxis(seed=7, rate=400, epoch_ms=EPOCH, delay=Uniform(0, 500))
@@ -124,7 +126,7 @@ def test_no_trips_have_no_windows() -> None:
 
 
 def test_each_borough_has_its_zones() -> None:
-    counts = {name: taxi.ZONES.count(letter) for letter, name in taxi.BOROUGHS.items()}
+    counts = {name: ZONES.count(letter) for letter, name in BOROUGHS.items()}
 
     assert counts == {"Brooklyn": 61, "Manhattan": 69, "Newark": 1, "Queens": 69, "Staten Island": 20, "Bronx": 43}
 
@@ -168,8 +170,8 @@ def test_made_distances_are_distributed_as_the_real_ones() -> None:
     january = january[january <= 10_000]
     made = np.array([trip["distance"] * 100 for trip in fields(replace(TAXIS, rate=20_000).feed(EPOCH, EPOCH + 2_000))])
 
-    shares = list(taxi.DISTANCES)
-    assert list(taxi.DISTANCES.values()) == pytest.approx(np.quantile(january, shares).tolist(), abs=1, rel=0.001)
+    shares = list(taxis.DISTANCES)
+    assert list(taxis.DISTANCES.values()) == pytest.approx(np.quantile(january, shares).tolist(), abs=1, rel=0.001)
     assert made.mean() == pytest.approx(january.mean(), rel=0.02)
     # At the low end two standard errors of 40,000 draws and one of the table's slices come to four hundredths.
     between = np.arange(0.1, 0.99, 0.05)
@@ -184,12 +186,12 @@ def test_made_paces_fares_and_pickups_are_like_the_real_ones() -> None:
     zones, counts = np.unique([trip["pickup_zone"] for trip in rows], return_counts=True)
     share = dict(zip(zones.tolist(), (counts / len(rows)).tolist(), strict=True))
 
-    inner = [each for each in taxi.PACES if 0 < each < 1]
-    assert [taxi.PACES[each] for each in inner] == pytest.approx(np.quantile(seconds / miles, inner).tolist(), rel=0.02)
+    inner = [each for each in taxis.PACES if 0 < each < 1]
+    assert [taxis.PACES[each] for each in inner] == pytest.approx(np.quantile(seconds / miles, inner).tolist(), rel=0.02)
     line = np.polyfit(miles, fare * 100, 1)
-    assert line.tolist() == pytest.approx([taxi.MILE_CENTS, taxi.FLAG_CENTS], rel=0.01)
-    for zone in set(taxi.PICKUPS.tolist()):
-        assert share[zone] == pytest.approx(np.mean(zone == taxi.PICKUPS), abs=1 / 16)
+    assert line.tolist() == pytest.approx([taxis.MILE_CENTS, taxis.FLAG_CENTS], rel=0.01)
+    for zone in set(taxis.PICKUPS.tolist()):
+        assert share[zone] == pytest.approx(np.mean(zone == taxis.PICKUPS), abs=1 / 16)
 
 
 # The files.
@@ -377,7 +379,7 @@ def test_the_chain_cleans_converts_and_looks_up_text_and_bytes_alike(spark: Any)
             "borough": "Manhattan",
             "to_borough": "Queens",
             "hundredths": 250,
-            "km": 250 * taxi.KM_PER_HUNDREDTH,
+            "km": 250 * KM_PER_HUNDREDTH,
             "fare": 9.0,
             "passengers": None,
             "seconds": 600,
@@ -394,7 +396,7 @@ def test_spark_and_numpy_put_every_zone_into_the_same_borough(spark: Any) -> Non
     means = taxi.mean_distance(taxi.chain(rows), by_borough=True).selectExpr("unix_millis(window.end) as end_ms", "*")
 
     assert emitted(means.collect()) == Truth(feed, by_borough=True).panes
-    assert {name for _, name in Truth(feed, by_borough=True).panes} == set(taxi.NAMES)
+    assert {name for _, name in Truth(feed, by_borough=True).panes} == set(NAMES)
 
 
 @pytest.mark.spark

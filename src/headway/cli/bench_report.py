@@ -9,7 +9,7 @@ from headway.bench import claims
 from headway.bench.ledger import Ledger, Record, newest
 from headway.bench.report import page
 from headway.bench.suite import EXPERIMENT
-from headway.cli import given, screen
+from headway.cli import bench_kafka, given, screen
 from headway.cli.claims import LEDGER
 from headway.errors import HeadwayError
 from headway.sim import calibrate, figures, ladder, paper
@@ -31,13 +31,14 @@ def report(
     if not runs:
         known = dict.fromkeys(r["commit"] for r in live)
         raise HeadwayError(f"commit = {chosen!r}: expected one that was measured: {', '.join(known)}")
-    simulated = figures.paper(_simulated(records, paper.EXPERIMENT)) + figures.ladder(_simulated(records, ladder.EXPERIMENT))
-    simulated += [figures.calibration(calibrate.points(r)) for r in _simulated(records, calibrate.EXPERIMENT)[-1:]]
+    runs += _newest(records, bench_kafka.EXPERIMENT, "live")
+    simulated = figures.paper(_newest(records, paper.EXPERIMENT)) + figures.ladder(_newest(records, ladder.EXPERIMENT))
+    simulated += [figures.calibration(calibrate.points(r)) for r in _newest(records, calibrate.EXPERIMENT)[-1:]]
     out.write_text(page("Headway: what was measured", runs, claims.judge(claims.load(), records), simulated), "utf-8")
     screen.out.print(f"Report: {out}", soft_wrap=True)
 
 
-def _simulated(records: list[Record], experiment: str) -> list[Record]:
-    """What was simulated at the newest commit at which it was."""
-    found = [r for r in newest(records) if r["experiment"] == experiment and r["kind"] == "sim"]
+def _newest(records: list[Record], experiment: str, kind: str = "sim") -> list[Record]:
+    """What was found at the newest commit at which it was looked for."""
+    found = [r for r in newest(records) if r["experiment"] == experiment and r["kind"] == kind]
     return [r for r in found if r["commit"] == found[-1]["commit"]]
