@@ -9,7 +9,8 @@ from headway.errors import HeadwayError
 from headway.kafka.topics import client
 from headway.workloads.feed import Feed
 
-TICK_S = 0.005  # rows that are due within one of these go together
+TICK_S = 0.01  # rows that are due within one of these go together
+TELL_S = 0.5
 Told = Callable[["Sent"], None]
 
 
@@ -21,6 +22,7 @@ class Sent:
     failed: int = 0
     behind_ms: int = 0  # how late the last rows were sent
     most_behind_ms: int = 0
+    told_at: float = 0.0
 
 
 def replay(pieces: Iterable[Feed], address: str, topic: str, told: Told = lambda sent: None, **settings: Any) -> Sent:
@@ -28,7 +30,7 @@ def replay(pieces: Iterable[Feed], address: str, topic: str, told: Told = lambda
 
     Nothing is sent twice and order is kept within a partition, also when the broker is away for a while.
     """
-    producer = client("producer", address, **{"linger.ms": 5, "enable.idempotence": True, **settings})
+    producer = client("producer", address, **{"linger.ms": 10, "enable.idempotence": True, **settings})
     sent = Sent()
 
     def delivered(error: Any, _: Any) -> None:
@@ -55,7 +57,9 @@ def _await(at: int, producer: Any, sent: Sent, told: Told) -> None:
         sent.behind_ms = now - at
         sent.most_behind_ms = max(sent.most_behind_ms, sent.behind_ms)
         return
-    told(sent)
+    if time.monotonic() - sent.told_at > TELL_S:
+        sent.told_at = time.monotonic()
+        told(sent)
     while at > now:
         producer.poll(0)
         time.sleep(min(max(TICK_S, (at - now) / 1000), 0.2))

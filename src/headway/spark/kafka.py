@@ -15,7 +15,7 @@ from headway.model.message import Message, PartEnd, Reached
 from headway.model.time import WallMs
 from headway.spark.plan import source_leaves
 
-ANSWER_MS = 5_000
+ANSWER_MS = 10_000  # a broker on a busy machine takes its time
 TOPICS_FOR_S = 5.0  # a pattern may match new topics
 
 
@@ -68,8 +68,9 @@ class Watch:
         Returns how many partitions they have.
         """
         with self._lock:
-            broker = self._brokers.setdefault(wanted.settings, _Broker(self._spark, wanted.settings))
-        parts = broker.add(wanted)
+            if wanted.settings not in self._brokers:
+                self._brokers[wanted.settings] = _Broker(self._spark, wanted.settings)
+        parts = self._brokers[wanted.settings].add(wanted)
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="headway-kafka", daemon=True)
             self._thread.start()
