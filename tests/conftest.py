@@ -1,5 +1,6 @@
 """One Spark session for all tests that need it."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,14 @@ from hypothesis import HealthCheck, settings
 # Deterministic and without deadlines: these machines are shared, and a slow example is not a wrong one.
 settings.register_profile("headway", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("headway")
+
+
+def pytest_configure() -> None:
+    """All sessions of a process share its first JVM, and its classes: whoever starts it, it must know Kafka."""
+    from headway.kafka.jars import CONNECTOR, fetched
+
+    jars = os.pathsep.join(map(str, fetched(CONNECTOR)))
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-class-path {jars} pyspark-shell"
 
 
 @pytest.fixture(scope="session")

@@ -114,7 +114,18 @@ def session(
         builder = builder.config(key.replace("__", "."), value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    if kafka and not _has_kafka(spark):
+        raise HeadwayError(
+            "this process has a JVM already, without Kafka's connector: its first session must have kafka=True"
+        )
     return spark
+
+
+def _has_kafka(spark: Any) -> bool:
+    """A JVM's classes are settled when it starts; later sessions of the process share it."""
+    from py4j.java_gateway import JavaClass
+
+    return isinstance(spark._jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider, JavaClass)
 
 
 def plain(app: str = "spark", *, cores: int = 2, memory: str = "4g") -> Any:
