@@ -30,6 +30,7 @@ public final class Ends implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private final Admin admin;
   private static final long PARTITIONS_FOR_MS = 2_000; // a topic seldom grows
+  private static final long LOOK_MS = 1_000; // a look that takes longer says that something is wrong
   private final long timeoutMs;
   private final Map<String, Collection<TopicDescription>> seen = new HashMap<>();
   private long seenAt;
@@ -90,7 +91,7 @@ public final class Ends implements AutoCloseable {
   }
 
   private Map<TopicPartition, ListOffsetsResultInfo> listed(Map<TopicPartition, OffsetSpec> wanted) throws Exception {
-    return admin.listOffsets(wanted).all().get(timeoutMs, TimeUnit.MILLISECONDS);
+    return admin.listOffsets(wanted).all().get(Math.min(LOOK_MS, timeoutMs), TimeUnit.MILLISECONDS);
   }
 
   private synchronized Collection<TopicDescription> described(String topics) throws Exception {
