@@ -115,21 +115,26 @@ def _whole(pieces: Iterator[Feed], name: str) -> Feed:
 
 
 @dataclass(frozen=True)
-class Views:
-    """Views by campaign, from a topic of its own."""
+class _Logged:
+    """What all queries of a topic have in common; their windows start at an offset of their own."""
 
     log: Log
     offset_ms: int = 0
     arrival: str = "timestamp"
 
     @property
+    def rate(self) -> int:
+        return self.log.wanted.rate
+
+
+@dataclass(frozen=True)
+class Views(_Logged):
+    """Views by campaign, from a topic of its own."""
+
+    @property
     def stream(self) -> Ysb:
         wanted = self.log.wanted
         return Ysb(wanted.seed, wanted.rate, wanted.base_ms, wanted.delay, offset_ms=self.offset_ms)
-
-    @property
-    def rate(self) -> int:
-        return self.log.wanted.rate
 
     @property
     def ends(self) -> Grid:
@@ -146,16 +151,8 @@ class Views:
 
 
 @dataclass(frozen=True)
-class Trips:
+class Trips(_Logged):
     """Mean distance of taxi trips over sliding windows of 2 s, by borough."""
-
-    log: Log
-    offset_ms: int = 0
-    arrival: str = "timestamp"
-
-    @property
-    def rate(self) -> int:
-        return self.log.wanted.rate
 
     @property
     def ends(self) -> Grid:
@@ -177,16 +174,8 @@ class Trips:
 
 
 @dataclass(frozen=True)
-class Road:
+class Road(_Logged):
     """Linear Road under pressure: sliding windows of 5 s every 3 s, three of them joined, a last window on top."""
-
-    log: Log
-    offset_ms: int = 0
-    arrival: str = "timestamp"
-
-    @property
-    def rate(self) -> int:
-        return self.log.wanted.rate
 
     @property
     def ends(self) -> Grid:
@@ -280,7 +269,7 @@ class Stage:
             producer.wait()
         if self.server is not None:
             made = self.__dict__.get("tasks", ())  # none, if it was broken off while they were made
-            for topic in {task.log.topic for task in made if isinstance(task, Views | Trips | Road)}:
+            for topic in {task.log.topic for task in made if isinstance(task, _Logged)}:
                 topics.delete(self.server.address, topic)
 
 

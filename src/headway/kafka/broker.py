@@ -92,7 +92,7 @@ def start(
     settings = place / "server.properties"
     settings.write_text(_settings(place, port, control, partitions))
     (place / "log4j2.properties").write_text(_LOG.format(folder=place))
-    java = [jars._java(), f"-Xmx{heap}", "-XX:+UseSerialGC", "-cp", classpath]
+    java = [jars.java(), f"-Xmx{heap}", "-XX:+UseSerialGC", "-cp", classpath]
     java += [f"-Dlog4j2.configurationFile={place / 'log4j2.properties'}"]
     if not (place / "data" / "meta.properties").exists():
         name = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

@@ -79,7 +79,7 @@ def _fetch(bundle: Bundle, folder: Path) -> None:
         wanted.write_text(_module(bundle))
         settings = os.environ.get("HEADWAY_IVY")
         command = [
-            _java(), "-jar", str(_ivy()), "-warn", *(["-settings", settings] if settings else []),
+            java(), "-jar", str(_ivy()), "-warn", *(["-settings", settings] if settings else []),
             "-cache", str(folder.parent / "ivy"), "-ivy", str(wanted), "-confs", "default",
             "-retrieve", f"{place}/jars/[artifact]-[revision](-[classifier]).[ext]",
         ]  # fmt: skip
@@ -113,7 +113,7 @@ def _ivy() -> Path:
     return found[-1]
 
 
-def _java() -> str:
+def java() -> str:
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if not java or not os.path.exists(java):
