@@ -155,8 +155,14 @@ class Controller:
         now = self.clock.now()
         match message:
             case Started(spec=spec):
-                self.queries[spec.name] = QueryTracker(spec, getattr(self.policy, "confidence", 0.95))
-                self._columns = None
+                again = spec.name in self.queries
+                self.queries[spec.name] = tracker = QueryTracker(spec, getattr(self.policy, "confidence", 0.95))
+                if again or self._columns is None:
+                    self._columns = None
+                else:
+                    self._rows[spec.name] = len(self._views)
+                    self._views.append(view := tracker.view())
+                    self._columns = self._columns.grown(view)
             case Gone(query=name):
                 self._columns = None
                 if self.queries.pop(name, None) is not None:
@@ -229,7 +235,7 @@ class Controller:
 
     def snapshot(self, now: WallMs) -> Snapshot:
         columns = self._look().copy()
-        return Snapshot.kept(now, self._views, self.slots_now, self.pressure.view(), columns)
+        return Snapshot.kept(now, self._views, self.slots_now, self.pressure.view(), columns, self._rows)
 
     def _look(self) -> Columns:
         """Bring views and columns up to date: between two decisions one or two queries change, of thousands."""

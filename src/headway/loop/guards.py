@@ -10,9 +10,7 @@ Guard = Callable[[Decision, Snapshot], Decision]
 
 
 def _granted(decision: Decision, seen: Snapshot) -> QueryView | None:
-    if not isinstance(decision, Grant):
-        return None
-    return next((q for q in seen.queries if q.name == decision.query), None)
+    return seen.query(decision.query) if isinstance(decision, Grant) else None
 
 
 def never_sweep_early(decision: Decision, seen: Snapshot) -> Decision:

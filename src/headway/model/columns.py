@@ -1,7 +1,7 @@
 """Views as columns: what a decision reads of every query, so that numpy can read it of thousands."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -38,6 +38,13 @@ class Columns:
         made = cls(flags(), flags(), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), flags())
         for row, view in enumerate(queries):
             made.put(row, view)
+        return made
+
+    def grown(self, view: "QueryView") -> "Columns":
+        """With one row more, for a query that has come. Thousands may come at once: not all others are read again."""
+        names = [f.name for f in fields(self)]
+        made = Columns(**{name: np.append(getattr(self, name), np.zeros(1, getattr(self, name).dtype)) for name in names})
+        made.put(len(self.due), view)
         return made
 
     def put(self, row: int, view: "QueryView") -> None:

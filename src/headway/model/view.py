@@ -1,6 +1,6 @@
 """What a policy sees: one immutable view per input and query, and the snapshot that holds them. Unknown is None."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -161,13 +161,25 @@ class Snapshot:
     slots: int = 1
     memory: MemoryView = MemoryView()
     _columns: Columns | None = field(default=None, init=False, compare=False, repr=False)
+    _rows: Mapping[str, int] | None = field(default=None, init=False, compare=False, repr=False)
 
     @classmethod
-    def kept(cls, now: WallMs, queries: Sequence[QueryView], slots: int, memory: MemoryView, columns: Columns) -> "Snapshot":
-        """One whose columns the maker keeps up to date, instead of working them out from every view every time."""
+    def kept(
+        cls, now: WallMs, queries: Sequence[QueryView], slots: int, memory: MemoryView, columns: Columns, rows: Mapping[str, int]
+    ) -> "Snapshot":
+        """One whose columns and rows the maker keeps up to date, instead of working them out from every view every time."""
         made = cls(now, tuple(queries), slots, memory)
         object.__setattr__(made, "_columns", columns)
+        object.__setattr__(made, "_rows", rows)
         return made
+
+    def query(self, name: str) -> QueryView | None:
+        """The query of this name."""
+        if self._rows is None:
+            object.__setattr__(self, "_rows", {q.name: row for row, q in enumerate(self.queries)})
+        assert self._rows is not None
+        row = self._rows.get(name, len(self.queries))
+        return self.queries[row] if row < len(self.queries) else None
 
     @property
     def columns(self) -> Columns:
