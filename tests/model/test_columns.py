@@ -15,7 +15,10 @@ from model.making import query, snapshot, snapshots
 
 
 def same(one: Columns, other: Columns) -> bool:
-    return all(np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(Columns))
+    return all(
+        np.array_equal(getattr(one, f.name), getattr(other, f.name), equal_nan=getattr(one, f.name).dtype == float)
+        for f in fields(Columns)
+    )
 
 
 @given(snap=snapshots())

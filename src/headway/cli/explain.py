@@ -11,6 +11,7 @@ from headway.cli import given, screen
 from headway.errors import HeadwayError, SettingError
 from headway.loop.controller import Entry
 from headway.loop.journal import JournalReader
+from headway.model.columns import Columns
 from headway.model.decision import Grant
 from headway.model.time import WallMs
 from headway.policy.order import Klink
@@ -76,7 +77,7 @@ def _company(entry: Entry, query: str) -> Iterator[str]:
     )
     if seen.memory.pressed:
         yield f"  memory    short: {seen.memory.used:.0%} in use"
-    slacks = Klink().slack_ms(others, seen.now).tolist()
+    slacks = Klink().slack_ms(Columns.of(others), seen.now).tolist()
     for slack, other in sorted(zip(slacks, others, strict=True), key=lambda pair: (pair[0], pair[1].name))[:MOST_OTHERS]:
         yield f"            {other.name}: {_urgency(slack, other.due, seen.now)}"
 

@@ -165,7 +165,13 @@ class Snapshot:
 
     @classmethod
     def kept(
-        cls, now: WallMs, queries: Sequence[QueryView], slots: int, memory: MemoryView, columns: Columns, rows: Mapping[str, int]
+        cls,
+        now: WallMs,
+        queries: Sequence[QueryView],
+        slots: int,
+        memory: MemoryView,
+        columns: Columns,
+        rows: Mapping[str, int],
     ) -> "Snapshot":
         """One whose columns and rows the maker keeps up to date, instead of working them out from every view every time."""
         made = cls(now, tuple(queries), slots, memory)

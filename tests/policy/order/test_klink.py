@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
+from headway.model.columns import Columns
 from headway.model.deadline import Deadlines, Grid
 from headway.model.decision import Grant, Hold
 from headway.model.view import DelayView, InputView, QueryView
@@ -94,7 +95,7 @@ def spread(mean: float = 60.0, half: float = 40.0, mean_sd: float = 2.0) -> Dela
 
 
 def slack_of(view: QueryView, policy: Klink | None = None) -> float:
-    return float((policy or Klink()).slack_ms([view], NOW)[0])
+    return float((policy or Klink()).slack_ms(Columns.of([view]), NOW)[0])
 
 
 def test_without_a_known_delay_slack_is_time_left_less_cost() -> None:

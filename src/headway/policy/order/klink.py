@@ -15,7 +15,7 @@ from headway.model.arrays import Floats
 from headway.model.columns import Columns
 from headway.model.decision import Decision, Grant, Hold
 from headway.model.time import WallMs
-from headway.model.view import InputView, QueryView, Snapshot
+from headway.model.view import QueryView, Snapshot
 from headway.policy.order.emission import announce
 from headway.policy.order.relief import most_relieving
 
@@ -52,7 +52,7 @@ class Klink:
             return Hold(WallMs(now + 1000), because="no query waits at the gate")
         if self.memory and snap.memory.pressed:
             ready = snap.waiting
-            return most_relieving(ready, self.slack_ms(ready, now), snap, self.step_ms)
+            return most_relieving(ready, self.slack_ms(Columns.of(ready), now), snap, self.step_ms)
         one_batch = self._one_batch(seen, crowd_if_split(snap))
         slack, wanted = self._wanted_at(snap, ~seen.may_split | one_batch)
         due = wanted <= now
@@ -61,7 +61,7 @@ class Klink:
             name = min(snap.queries[i].name for i in np.flatnonzero(wanted == soonest))
             return Hold(WallMs(ceil(soonest)), because=f"{name} is next, in {soonest - now:.0f} ms")
         first = np.flatnonzero(due)
-        rank = self._rank([snap.queries[i] for i in first], slack[first], now)
+        rank = self._rank(seen.take(first), slack[first], now)
         best = min(first[rank == rank.min()].tolist(), key=lambda i: snap.queries[i].name)
         chosen, crowd = snap.queries[best], len(first)
         early = chosen.due is not None and now < chosen.due
@@ -70,43 +70,39 @@ class Klink:
 
     def urgency(self, queries: Sequence[QueryView], now: WallMs) -> Floats:
         """The smallest goes first."""
-        return self._rank(queries, self.slack_ms(queries, now), now)
+        seen = Columns.of(queries)
+        return self._rank(seen, self.slack_ms(seen, now), now)
 
-    def _rank(self, queries: Sequence[QueryView], slack: Floats, now: WallMs) -> Floats:
+    def _rank(self, seen: Columns, slack: Floats, now: WallMs) -> Floats:
         """Of those that are due, the one with the smallest runs next."""
         return slack
 
-    def slack_ms(self, queries: Sequence[QueryView], now: WallMs) -> Floats:
+    def slack_ms(self, seen: Columns, now: WallMs) -> Floats:
         """Expected slack of each query: the least over its inputs (section 3.3); minus infinity for an unknown one."""
-        out = np.array([-inf if q.due is None else inf for q in queries])
-        pairs = [(n, q, i) for n, q in enumerate(queries) if q.due is not None for i in q.inputs or _NO_INPUT]
-        if pairs:
-            index, known, inputs = zip(*pairs, strict=True)
-            cost = np.array([q.cost_ms(now) for q in queries])[list(index)]
-            # From here on time counts from now: epoch milliseconds leave a float too few digits for fractions, and two
-            # queries with the same slack would tie at one hour of the day and not at another.
-            release = np.array([(q.due or now) - now for q in known], dtype=float)
-            low, high, mean, sd = self._sweep(known, inputs, now)
-            np.minimum.at(out, np.array(index), expected_slack(0.0, cost, low, high, mean, sd, release, self.step_ms))
-        return out
+        unknown = np.isneginf(seen.due)
+        # Time counts from now: epoch milliseconds leave a float too few digits for fractions, and two queries with the same
+        # slack would tie at one hour of the day and not at another.
+        release = np.where(unknown, 0.0, seen.due - now)
+        cost, start = seen.cost_ms(now), seen.deadline - now
+        least = np.full(len(release), inf)
+        for of_input in range(seen.width):
+            low, high, mean, sd = self._sweep(seen, of_input, start, release)
+            slack = expected_slack(0.0, cost, low, high, mean, sd, release, self.step_ms)
+            there = ~np.isposinf(seen.delays[:, of_input, 2])
+            least = np.where(there, np.minimum(least, slack), least)
+        return np.where(unknown, -inf, least)
 
-    def _sweep(
-        self, queries: Sequence[QueryView], inputs: Sequence[InputView | None], now: WallMs
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """When, from now, each input's next sweeping watermark comes in: interval, mean, standard deviation (Eqs. 5-7)."""
-        paper = self.interval == "paper"
-        delays = [None if i is None else i.delay for i in inputs]
-        rows = [
-            (0.0, 0.0, 0.0, 0.0, (q.due or now) - now)  # nothing known of its delay: it comes when we let it go
-            if d is None or not q.live
-            else (d.low_ms, d.high_ms, d.mean_ms, d.mean_sd_ms if paper else d.draw_sd_ms, q.deadline - now)
-            for q, d in zip(queries, delays, strict=True)
-        ]
-        low, high, mean, sd, start = np.array(rows, dtype=float).T
-        if paper:
-            half = normal_half_width(self.confidence) * sd
-            low, high = mean - half, mean + half
-        return start + low, start + high, start + mean, sd
+    def _sweep(self, seen: Columns, of_input: int, start: Floats, release: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """When, from now, an input's next sweeping watermark comes in: interval, mean, standard deviation (Eqs. 5-7)."""
+        low, high, mean, mean_sd, draw_sd = seen.delays[:, of_input].T
+        sd = draw_sd
+        if self.interval == "paper":
+            half = normal_half_width(self.confidence) * mean_sd
+            low, high, sd = mean - half, mean + half, mean_sd
+        # Nothing known of its delay: it comes when we let it go.
+        known = seen.live & np.isfinite(mean)
+        at = [np.where(known, start + x, release) for x in (low, high, mean)]
+        return at[0], at[1], at[2], np.where(known, sd, 0.0)
 
     def _wanted_at(self, snap: Snapshot, whole: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """Slack, where it matters, and when each next batch should start: when it is due, or sooner if its rows alone would
@@ -115,15 +111,16 @@ class Klink:
         now, seen = snap.now, snap.columns
         wanted = np.where(seen.waiting, seen.due, inf)
         slack = np.full(len(wanted), inf)
-        matters: list[int] = np.flatnonzero(seen.waiting & (~whole | (wanted <= now))).tolist()
-        slack[matters] = self.slack_ms([snap.queries[i] for i in matters], now)
-        # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile.
-        for i in np.flatnonzero(seen.waiting & ~whole & (wanted > now)).tolist():
-            query = snap.queries[i]
-            shrinks = 1 + query.per_row_ms * query.rows_per_s / 1000
-            # With some time to spare: if it ends late, it holds up the very batch that it should help.
-            spare = slack[i] - query.fixed_ms / 2
-            wanted[i] = min(now + spare / shrinks, wanted[i])
+        matters = np.flatnonzero(seen.waiting & (~whole | (wanted <= now)))
+        if len(matters):
+            slack[matters] = self.slack_ms(seen.take(matters), now)
+        sooner = seen.waiting & ~whole & (wanted > now)
+        if sooner.any():
+            # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile. With some time
+            # to spare: if it ends late, it holds up the very batch that it should help.
+            shrinks = 1 + seen.per_row_ms * seen.rows_per_s / 1000
+            before = now + (slack - seen.fixed_ms / 2) / shrinks
+            wanted = np.where(sooner, np.minimum(before, wanted), wanted)
         return slack, wanted
 
     def _one_batch(self, seen: Columns, waiting: float) -> NDArray[np.bool_]:
@@ -150,7 +147,6 @@ class Klink:
         return f"least slack, {slack:.0f} ms"
 
 
-_NO_INPUT: tuple[None] = (None,)
 MOST_STEPS = 64
 LEAST_SPARED = 0.1  # of the fixed part of a batch
 

@@ -1,12 +1,12 @@
 """Response ratio: of the windows that are due, the one that has waited longest for its size (Brinch Hansen, 1971)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
 from headway.model.arrays import Floats
+from headway.model.columns import Columns
 from headway.model.time import WallMs
 from headway.model.view import QueryView
 from headway.policy.order.klink import Klink
@@ -21,18 +21,18 @@ class ResponseRatio(Klink):
     begins at 1 for all, and grows with the wait, faster for the short, without end for everybody.
     """
 
-    def _rank(self, queries: Sequence[QueryView], slack: Floats, now: WallMs) -> Floats:
+    def _rank(self, seen: Columns, slack: Floats, now: WallMs) -> Floats:
+        cost = seen.cost_ms(now)
         # What has not come up to the present yet has shown no usual batch, and its cost is a guess: as good as the cheapest.
-        least = min((q.cost_ms(now) for q in queries if q.live), default=inf)
-        ratios = np.array([_ratio(q, now, least) for q in queries])
+        least = cost[seen.live].min(initial=inf)
+        ratios = _ratio(now - seen.due, np.where(seen.live, cost, np.minimum(cost, least)))
         return np.where(np.isneginf(slack), slack, -ratios)
 
     def _first_word(self, query: QueryView, slack: float, now: WallMs) -> str:
-        return f"highest response ratio, {_ratio(query, now):.1f}"
+        waited = now - (now if query.due is None else query.due)
+        return f"highest response ratio, {float(_ratio(np.array(waited), np.array(query.cost_ms(now)))):.1f}"
 
 
-def _ratio(query: QueryView, now: WallMs, least: float = inf) -> float:
+def _ratio(waited_ms: Floats, cost_ms: Floats) -> Floats:
     """What its wait and its batch take, over the batch alone."""
-    waited = max(0, now - (now if query.due is None else query.due))
-    cost = query.cost_ms(now)
-    return 1 + waited / max(1.0, cost if query.live else min(cost, least))
+    return np.asarray(1 + np.maximum(0, waited_ms) / np.maximum(1.0, cost_ms))
