@@ -15,6 +15,7 @@ from typing import Any, Literal
 import psutil
 
 from headway.bench.meter import Meter, spent
+from headway.bench.sinks import Memory, Results, Sink
 from headway.bench.tasks import Stage, Task
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import broker
@@ -106,6 +107,7 @@ class Bench:
     folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="headway-bench-"))
     runs: int = 0
     server: broker.Broker | None = None  # started when the first workload needs it
+    keeps: bool = True  # results in the driver's heap, or in Kafka: for runs so long that the heap would fill with them
 
     def session(self, profile: str) -> Any:
         """Sessions share the JVM, so its warmth, but not their settings."""
@@ -202,12 +204,17 @@ class _Play:
         )  # stopping a gateless query breaks off its batch, which Spark calls an error
         self.names, self.orders, self.setting, self.seed, self.say = names, orders, setting, seed, say
         self.spark = bench.session("plain" if names[0] == "stock" else setting.profile)
-        self.spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", "100000")
+        a_second = 3 if orders[0].gated else 20  # batches of one query, at most
+        self.spark.conf.set(
+            "spark.sql.streaming.numRecentProgressUpdates", str(a_second * (setting.seconds + setting.settle) + 100)
+        )
         self.folder = f"{bench.folder}/{bench.runs}"
         self.rt = Runtime(self.spark, orders[0], journal=f"{bench.folder}/{bench.runs}.db")
         jvm_pid = self.spark._jvm.java.lang.ProcessHandle.current().pid()
         self.meter = Meter(psutil.Process(jvm_pid))
         self.stage = bench.stage(setting, seed)
+        self.sink: Sink = Memory() if bench.keeps or bench.server is None else Results(bench.server.address)
+        self.progress: list[dict[int, dict[str, Any]]] = [{} for _ in range(setting.queries)]  # by batch
         self.tasks: list[Task] = []
         self.queries: list[Any] = []
         self.tables = [f"bench_{bench.runs}_{i}" for i in range(setting.queries)]
@@ -219,7 +226,6 @@ class _Play:
             if self.setting.settle:
                 let_pass("catching up after the start", START_S * self.setting.queries, self.say)
             stretches = [self._stretch(name, order) for name, order in zip(self.names, self.orders, strict=True)]
-            progress = [[json.loads(p.json()) for p in q._jsq.recentProgress()] for q in self.queries]
             for query in self.queries:
                 if (error := query.exception()) is not None:
                     raise error
@@ -227,12 +233,15 @@ class _Play:
         finally:
             self.rt.stop()
             self.stage.close()
-        wrong = sum(task.wrong(self.spark, table) for task, table in zip(self.tasks, self.tables, strict=True))
-        for table in self.tables:
-            self.spark.catalog.dropTempView(table)
+        wrong = 0
+        for task, table in zip(self.tasks, self.tables, strict=True):
+            self.sink.show(self.spark, table)
+            wrong += task.wrong(self.spark, table)
+            self.sink.drop(self.spark, table)
         shutil.rmtree(self.folder, ignore_errors=True)
+        reports = [[of[batch] for batch in sorted(of)] for of in self.progress]
         for stretch in stretches:
-            yield self._result(stretch, progress, late, wrong)
+            yield self._result(stretch, reports, late, wrong)
 
     def _start(self) -> None:
         self.tasks = self.stage.tasks
@@ -248,7 +257,7 @@ class _Play:
         marked = self.rt.watermark(task.rows(self.spark), "event_time", self.setting.patience_ms, **arrival)
         if not self.orders[0].gated and self.names[0] != "stock":
             marked = marked.coalesce(1)  # as the gated ones have it: one task a batch, and no shuffle
-        writer = task.result(marked).writeStream.outputMode("append").format("memory")
+        writer = self.sink.writer(task.result(marked), table)
         query = self.rt.start(writer, name=table, checkpoint=f"{self.folder}/{table}")
         # Spark gives a source's process ten seconds to call back. Forty of them at once need more, so wait for each.
         while query.isActive and query.status["message"] == "Initializing sources":
@@ -265,12 +274,21 @@ class _Play:
         let_pass(f"{name}: measuring", self.setting.seconds, self.say)
         stretch.until_ms = int(time.time() * 1000)
         after = self.meter.read()
+        self._gather()
         stretch.cpu_ms, stretch.spent = after.driver - before.driver, spent(before, after)
         if watch:
             stretch.decide_ms = watch.total_ms - decide
             stretch.slots = self.rt.controller.slots_now
         stretch.heap_mb = heap_used(self.spark) / 2**20
         return stretch
+
+    def _gather(self) -> None:
+        """Take in the reports that Spark will forget."""
+        for query, known in zip(self.queries, self.progress, strict=True):
+            fresh = [json.loads(p.json()) for p in query._jsq.recentProgress()]
+            if known and fresh and fresh[0]["batchId"] > max(known) + 1:
+                raise HeadwayError(f"reports of {query.name} are missing after batch {max(known)}: it ran too many batches")
+            known.update({report["batchId"]: report for report in fresh})
 
     def _late_rows(self) -> int:
         if not self.rt.order.gated:

@@ -1,5 +1,6 @@
 """`headway bench soak`: queries fed from Kafka for many minutes; nothing may grow."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from headway.bench.experiment import Bench, Run, Setting
 from headway.bench.ledger import Ledger
 from headway.bench.soak import EXPERIMENT, backlog_growth, heap_growth
 from headway.bench.soak import soak as run_long
-from headway.bench.suite import measures
+from headway.bench.suite import measures, warm
 from headway.cli import given, screen
 from headway.cli.bench_kafka import SPARE_MS
 from headway.cli.claims import LEDGER
@@ -24,6 +25,7 @@ def soak(
     minutes: Annotated[int, typer.Option(help="How long.")] = 10,
     delay: Annotated[str, typer.Option(help="uniform:LOW:HIGH, zipf:EXPONENT:MAX, gamma:SHAPE:SCALE ...")] = "uniform:0:500",
     seed: Annotated[int, typer.Option(help="Decides what is drawn by chance.")] = 1,
+    warm_s: Annotated[float, typer.Option("--warm", help="At most so many seconds of warm-up.")] = 120,
     ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
     memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",
     cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
@@ -31,11 +33,13 @@ def soak(
     """Run Klink on the Yahoo workload through Kafka, minute after minute over the same queries."""
     for key, value, least in (("queries", queries, 1), ("rate", rate, 1), ("minutes", minutes, 3)):
         given.at_least(key, value, least)
+    given.at_least("warm", warm_s, 0)
     setting = Setting(queries, rate, delay, delays.parse(delay).max_ms + SPARE_MS, workload="ads")
     given_cores, given_memory = given.cores(cores), given.memory(memory)
     with screen.spark_session("headway-soak", cores=given_cores, memory=given_memory, kafka=True) as spark:
-        bench = Bench(spark)
+        bench = Bench(spark, keeps=False)
         try:
+            screen.warm_up(lambda say, told: warm(bench, warm_s, say, told, replace(setting, seconds=40, settle=2)), warm_s)
             with screen.Bar([60.0 * minutes + queries]) as bar:
                 bar.begin(setting.label)
                 runs = run_long(bench, setting, minutes, seed, bar.say)
