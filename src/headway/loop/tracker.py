@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from headway.estimate.costs import BatchCost
 from headway.estimate.delays import Epochs, moments
 from headway.estimate.rates import Rate
+from headway.estimate.tail import Tail
 from headway.loop.partitions import Partitions
 from headway.model.message import BatchSeen, InputSeen, InputSpec, PartSeen, QuerySpec
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
 
+ALL_PARTS = -1  # where partitions are not told apart
 LIVE_MEMORY = 20  # batches with rows, over which the fastest row tells whether a stream is live
 SURPRISE_ROWS = 1_000  # so many more rows in the log than were expected are news
 
@@ -30,9 +32,16 @@ class InputTracker:
     lagging: bool = False  # by the broker
     behind: tuple[str, ...] = ()  # partitions that a window would wait for
     read: int | None = None  # rows of the log that were read so far
+    tails: dict[int, Tail] = field(default_factory=dict)  # of the delays of each partition, or of all rows under ALL_PARTS
 
     def __post_init__(self) -> None:
-        self.view = InputView(self.spec.name, self.spec.patience_ms)
+        self.view = self.fresh_view()
+
+    def fresh_view(self, live: bool = False) -> InputView:
+        """Before anything is known of its rows."""
+        return InputView(
+            self.spec.name, self.spec.patience_ms, live=live and self.spec.slt_ms is None, slt_ms=self.spec.slt_ms
+        )
 
     def saw(self, seen: InputSeen, began: WallMs, refused_below: EventMs) -> None:
         """Take in what a batch that began then read; rows older than `refused_below` were late."""
@@ -48,14 +57,23 @@ class InputTracker:
             self.fastest = [*self.fastest[1 - LIVE_MEMORY :], min((delay for delay, _ in seen.delays), default=0.0)]
         for part in seen.parts:
             self.parts.setdefault(part.part, PartTracker()).saw(part, began)
-        slow = [p for p in self.parts.values() if p.lagging(began, self.spec)]
+        patience_ms = self._patience(seen)
+        slow = [p for p in self.parts.values() if p.lagging(began, self.spec.idle_after_ms, patience_ms)]
         frontier = max((f for f in (self.view.frontier, seen.newest) if f is not None), default=None)
+        slowest = frontier
+        if self.spec.slt_ms is not None and frontier is not None:
+            # No source has come further than the clock: rows from the future must not make the present late.
+            frontier = EventMs(min(frontier, began))
+            speaking = [p.newest for p in self.parts.values() if began - p.rows_at < self.spec.idle_after_ms]
+            slowest = EventMs(min([*speaking, frontier]))
         self.view = replace(
             self.view,
+            patience_ms=patience_ms,
             # If even the fastest of the last rows took longer than our patience, the wall clock would refuse them all.
-            live=self._recent and not slow and not self.lagging,
+            live=self._recent and not slow and not self.lagging and self.spec.slt_ms is None,
             idle=began - self.rows_at >= self.spec.idle_after_ms,
-            frontier=min([p.newest for p in slow], default=frontier),
+            frontier=frontier if self.spec.slt_ms is not None else min([p.newest for p in slow], default=frontier),
+            slowest=slowest,
             rows_per_s=self.rate.rows_per_s,
             late_rows=self.view.late_rows + late_rows(seen, refused_below),
             timeless=self.view.timeless + seen.timeless,
@@ -64,11 +82,24 @@ class InputTracker:
 
     @property
     def _recent(self) -> bool:
-        return bool(self.fastest) and min(self.fastest) <= self.spec.patience_ms and not self.spec.limited
+        most_ms = self.spec.patience_ms if self.spec.policy is None else self.spec.policy.most_ms
+        return bool(self.fastest) and min(self.fastest) <= most_ms and not self.spec.limited
+
+    def _patience(self, seen: InputSeen) -> int:
+        """How long stragglers are waited for from now on."""
+        policy = self.spec.policy
+        if policy is None:
+            return self.spec.patience_ms
+        told = [(part.part, part.delays) for part in seen.parts if part.delays] or [(ALL_PARTS, seen.delays)]
+        for part, delays in told:
+            if delays:
+                self.tails[part] = self.tails.get(part, Tail(policy.memory_rows)).add(delays)
+        # Nobody waits for the windows of old rows, so nothing is gained by hurrying.
+        return policy.decide(tuple(self.tails.values())) if self._recent or not self.fastest else policy.most_ms
 
     def reached(self, log: Partitions) -> bool:
         """Take in what the broker says of the log; says whether that changes what is to be done."""
-        standing = log.standing(self.spec.patience_ms, self.spec.idle_after_ms)
+        standing = log.standing(self.view.patience_ms, self.spec.idle_after_ms)
         changed = standing.lagging != self.lagging or standing.held_until != self.view.held_until
         self.lagging, self.behind = standing.lagging, standing.behind
         backlog = None if self.read is None else max(0, log.total - self.read)
@@ -102,9 +133,9 @@ class PartTracker:
         self.newest, self.rows_at = max(self.newest, seen.newest), began
         self.fastest = [*self.fastest[1 - LIVE_MEMORY :], seen.fastest_ms]
 
-    def lagging(self, now: WallMs, spec: InputSpec) -> bool:
+    def lagging(self, now: WallMs, idle_after_ms: int, patience_ms: int) -> bool:
         """It speaks, but even the last it said was older than our patience."""
-        return now - self.rows_at < spec.idle_after_ms and self.fastest[-1] > spec.patience_ms
+        return now - self.rows_at < idle_after_ms and self.fastest[-1] > patience_ms
 
 
 def late_rows(seen: InputSeen, refused_below: EventMs) -> int:
@@ -175,7 +206,7 @@ class QueryTracker:
             self.swept = self.refusing = self.spec.deadlines.upto(start["wm"] - 1)
             for tracker in self.inputs.values():
                 tracker.fastest = [0.0] if start["live"] and not tracker.spec.limited else []
-                tracker.view = InputView(tracker.spec.name, tracker.spec.patience_ms, live=bool(tracker.fastest))
+                tracker.view = tracker.fresh_view(live=bool(tracker.fastest))
         self.start = start
         self.announced = EventMs(max(self.announced, start["wm"]))
         self.waiting_since = now

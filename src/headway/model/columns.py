@@ -47,8 +47,9 @@ class Columns:
         n = len(queries)
         kinds = [bool] * 4 + [float] * 9
         rows = list(zip(*(_row(q) for q in queries), strict=True)) or [()] * len(kinds)
-        delays = np.array([_delays(q, width) for q in queries], dtype=float).reshape(n, width, len(_UNKNOWN))
-        return cls(*(np.array(row, dtype=kind) for row, kind in zip(rows, kinds, strict=True)), delays)
+        columns: list[NDArray[Any]] = [np.array(row, dtype=kind) for row, kind in zip(rows, kinds, strict=True)]
+        columns.append(np.array([_delays(q, width) for q in queries], dtype=float).reshape(n, width, len(_UNKNOWN)))
+        return cls(*columns)
 
     @property
     def width(self) -> int:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from headway.model.deadline import Deadlines
+from headway.model.patience import PatiencePolicy
 from headway.model.time import EventMs, WallMs
 
 
@@ -15,6 +16,8 @@ class InputSpec:
     idle_after_ms: int = 10_000
     limited: bool = False  # the source hands out its backlog in portions, so a batch may leave arrived rows behind
     source: str | None = None  # the log it reads, if that can be asked how far it has come: see `Reached`
+    policy: PatiencePolicy | None = None  # patience that adapts; what is above is then where it starts
+    slt_ms: int | None = None  # a slack gate: frontiers, not the clock, tell how far it has come
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class PartSeen:
     part: int
     newest: EventMs
     fastest_ms: float  # the shortest delay
+    delays: tuple[tuple[float, float], ...] = ()  # histogram, where patience asks for it
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from headway.model.time import EventMs, WallMs
 LEAST_PER_ROW_MS = 0.005
 # A query without rows and without open windows is asked no more and no less often than this.
 SILENT_LEAST_MS, SILENT_MOST_MS = 6_000, 10_000
+# Behind a slack gate rows are read no more and no less often than this.
+GATE_LEAST_MS, GATE_MOST_MS = 100, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class InputView:
     backlog: int | None = None  # rows in the log that were not read yet, as the broker said
     backlog_at: WallMs | None = None  # when it said so
     timeless: int = 0  # rows without an event time, so far
+    slt_ms: int | None = None  # behind a slack gate: see `ripe_at_gate`
+    slowest: EventMs | None = None  # the newest event time of that partition which is furthest behind
 
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that patience allows now. A stream of old rows is measured by its own frontier."""
@@ -114,6 +118,8 @@ class QueryView:
             return WallMs(max(self.deadline + self.patience_ms, held))
         if self.granted_at is None:
             return None
+        if self.pace_ms == 0 and not silent and any(i.slt_ms is not None for i in self.inputs):
+            return WallMs(self.granted_at + self._rows_missing_ms(self.granted_at))
         if not (silent and self.inputs):
             return WallMs(self.granted_at + self.pace_ms)
         # Should rows have come, this is when their first window is due; asking sooner would only cost. But a window of an
@@ -121,13 +127,26 @@ class QueryView:
         due = self.deadlines.after(self.granted_at + SILENT_LEAST_MS - self.patience_ms - 1) + self.patience_ms
         return WallMs(min(due, self.granted_at + SILENT_MOST_MS))
 
+    def _rows_missing_ms(self, read_at: WallMs) -> int:
+        """Rows decide when a window may close, so they must be read first: how soon it can pay to look for them again."""
+        limit = self.ripe(read_at)
+        if limit is None:
+            return GATE_LEAST_MS
+        if self.pending or self.deadlines.upto(limit) > self.announced:
+            return 0
+        # Sources go on as fast as time does, unless they catch up: then the next look finds them further than that.
+        return min(GATE_MOST_MS, max(GATE_LEAST_MS, self.deadlines.after(self.announced) - limit))
+
     @property
     def running(self) -> bool:
         return self.waiting_since is None and self.granted_at is not None
 
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that the slowest input allows now."""
-        limits = [i.ripe(now) for i in self.inputs if not i.idle] or [i.ripe(now) for i in self.inputs]
+        active = [i for i in self.inputs if not i.idle] or self.inputs
+        limits = [i.ripe(now) for i in active if i.slt_ms is None]
+        if gates := [i for i in active if i.slt_ms is not None]:
+            limits.append(ripe_at_gate(gates))
         return None if not limits or None in limits else min(x for x in limits if x is not None)
 
     def queued(self, now: WallMs) -> float:
@@ -138,6 +157,18 @@ class QueryView:
     def cost_ms(self, now: WallMs) -> float:
         """How long the batch would take that ran now."""
         return self.fixed_ms + self.per_row_ms * self.queued(now)
+
+
+def ripe_at_gate(inputs: Sequence[InputView]) -> int | None:
+    """max(min_j frontier_j, max_j frontier_j - SLT): the foremost waits for the hindmost, but no longer than SLT.
+
+    An input that has not spoken yet holds the merge back, not the slack.
+    """
+    spoken = [i for i in inputs if i.frontier is not None and i.slowest is not None]
+    if not spoken:
+        return None
+    slack = max(i.frontier or 0 for i in spoken) - min(i.slt_ms or 0 for i in spoken)
+    return slack if len(spoken) < len(inputs) else max(slack, min(i.slowest or 0 for i in spoken))
 
 
 @dataclass(frozen=True, slots=True)

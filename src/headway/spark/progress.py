@@ -8,7 +8,7 @@ from typing import Any
 from headway.model.message import BatchSeen, InputSeen, PartSeen
 from headway.model.time import EventMs, WallMs
 from headway.spark.plan import METRICS
-from headway.spark.watermark import FASTEST, NEWEST, OLD_BUCKET_MS
+from headway.spark.watermark import DELAYS, FASTEST, NEWEST, OLD_BUCKET_MS
 
 
 def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSeen | None:
@@ -57,15 +57,22 @@ def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
         rows=row["rows"],
         newest=row["newest"],
         oldest=row["oldest"],
-        delays=tuple((float(b["x"]), float(b["y"])) for b in row["delays"] or ()),
+        delays=_histogram(row["delays"]),
         old=tuple((int(b["x"] * OLD_BUCKET_MS), float(b["y"])) for b in row["old"] or ()),
         timeless=row["rows"] - row["timed"],
         parts=tuple(
-            PartSeen(int(key.removeprefix(NEWEST)), EventMs(value), float(row[key.replace(NEWEST, FASTEST)]))
+            PartSeen(
+                int(key.removeprefix(NEWEST)), EventMs(value), float(row[key.replace(NEWEST, FASTEST)]),
+                _histogram(row.get(key.replace(NEWEST, DELAYS))),
+            )
             for key, value in row.items()
             if key.startswith(NEWEST) and value is not None
         ),
     )
+
+
+def _histogram(bins: Any) -> tuple[tuple[float, float], ...]:
+    return tuple((float(b["x"]), float(b["y"])) for b in bins or ())
 
 
 def phases(progress: Mapping[str, Any]) -> dict[str, float]:

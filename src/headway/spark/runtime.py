@@ -40,7 +40,6 @@ UNREAD_EVERY = "5 seconds"
 MOST_PARTS = 16  # frontiers that are kept apart: each costs something for every row
 _NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
 
-
 class Runtime:
     """Puts the streaming queries of one Spark session under one policy."""
 
@@ -138,11 +137,14 @@ class Runtime:
         log = subscription(rows) if jvm.present(self.spark) else None
         parts = MOST_PARTS if log is None else self._watch.add(log)
         source = None if log is None else log.key
-        self._inputs[label] = InputSpec(label, policy.delay_ms, duration_ms("idle_after", idle_after), source=source)
+        self._inputs[label] = InputSpec(
+            label, policy.delay_ms, duration_ms("idle_after", idle_after), source=source,
+            policy=policy if policy.least_ms < policy.most_ms else None, slt_ms=getattr(policy, "slt_ms", None),
+        )  # fmt: skip
         if log is not None:
             self._logs[label] = log
         return controlled(
-            rows, self._control, column, policy.delay_ms, label, arrival,
+            rows, self._control, column, policy, label, arrival,
             single=self._one_task, partition=partition, parts=min(MOST_PARTS, max(1, parts)),
         )  # fmt: skip
 
@@ -322,17 +324,14 @@ class Runtime:
         sys.stderr.write(f"headway: the controller has failed ({error!r}); queries go on ungated\n")
         self._gate.close()
 
-
 def _check_slots(slots: Any) -> None:
     if slots != "auto" and (not isinstance(slots, int) or isinstance(slots, bool) or slots < 1):
         raise SettingError("slots", slots, "'auto' or a number of 1 or more")
-
 
 def _release_at_end(query: Any, lease: Lease) -> None:
     with contextlib.suppress(Exception):  # the query's own error is the user's to see, through query.exception()
         query.awaitTermination()
     lease.release()
-
 
 def _default_journal(spark: Any) -> Path:
     home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "headway"

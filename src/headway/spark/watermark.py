@@ -16,11 +16,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headway.model.patience import PatiencePolicy
 from headway.spark.control import SHIFT_DAYS
 from headway.spark.plan import METRICS
 
 _DAY, _MOMENT = date(1970, 1, 1), datetime(1970, 1, 1)
-NEWEST, FASTEST = "newest_", "fastest_"  # metrics of one partition
+NEWEST, FASTEST, DELAYS = "newest_", "fastest_", "delays_"  # metrics of one partition
+PART_BINS = 16
 OLD_BUCKET_MS = 100  # late rows are counted to this precision where a watermark falls between two buckets
 
 
@@ -28,7 +30,7 @@ def controlled(
     rows: DataFrame,
     control: DataFrame,
     column: str,
-    patience_ms: int,
+    patience: PatiencePolicy,
     name: str,
     arrival: str | None = None,
     single: bool = False,
@@ -63,8 +65,8 @@ def controlled(
         .withWatermark(_quoted(column), f"{SHIFT_DAYS} days")
         .observe(
             METRICS + name,
-            *_metrics(mark, at, delay, patience_ms),
-            *_part_metrics(at, delay, part, parts if partition else 0),
+            *_metrics(mark, at, delay, patience.least_ms),
+            *_part_metrics(at, delay, part, parts if partition else 0, patience.least_ms < patience.most_ms),
         )
         .where(F.col(mark).isNotNull())
         .drop(*[n for n, _ in names])
@@ -73,10 +75,11 @@ def controlled(
         watched = watched.coalesce(1)  # only here: withWatermark forgets how its rows are partitioned
     # Spark keeps the delay in the column's metadata and dropDuplicatesWithinWatermark remembers rows for that long:
     # tell it the user's patience, not our ten years.
-    return watched.withColumn(column, F.col(_quoted(column)).alias(column, metadata={"spark.watermarkDelayMs": patience_ms}))
+    kept = {"spark.watermarkDelayMs": patience.delay_ms}
+    return watched.withColumn(column, F.col(_quoted(column)).alias(column, metadata=kept))
 
 
-def _metrics(mark: str, at: str, delay: str, patience_ms: int) -> list[Column]:
+def _metrics(mark: str, at: str, delay: str, least_ms: int) -> list[Column]:
     """One pass of counting before any aggregation.
 
     It is paid for every row, so it asks for little: control rows are empty in all three columns, which aggregates pass
@@ -89,16 +92,22 @@ def _metrics(mark: str, at: str, delay: str, patience_ms: int) -> list[Column]:
         F.max(F.when(moment <= now + 3_600_000, moment)).alias("newest"),
         F.min(moment).alias("oldest"),
         F.histogram_numeric(F.col(delay), F.lit(32)).alias("delays"),
-        F.histogram_numeric(F.when(moment < now - patience_ms, F.floor(moment / OLD_BUCKET_MS)), F.lit(128)).alias("old"),
+        F.histogram_numeric(F.when(moment < now - least_ms, F.floor(moment / OLD_BUCKET_MS)), F.lit(128)).alias("old"),
     ]
 
 
-def _part_metrics(at: str, delay: str, part: str, parts: int) -> list[Column]:
-    """Two figures for each of the partitions that are told apart."""
+def _part_metrics(at: str, delay: str, part: str, parts: int, tails: bool) -> list[Column]:
+    """Two figures for each of the partitions that are told apart, and its delays if patience adapts to them."""
     of = [F.col(part) == k for k in range(parts)]
+    moment, now = F.col(at), F.unix_millis(F.current_timestamp())
     return [
-        *[F.max(F.when(mine, F.col(at))).alias(f"{NEWEST}{k}") for k, mine in enumerate(of)],
+        *[F.max(F.when(mine & (moment <= now + 3_600_000), moment)).alias(f"{NEWEST}{k}") for k, mine in enumerate(of)],
         *[F.min(F.when(mine, F.col(delay))).alias(f"{FASTEST}{k}") for k, mine in enumerate(of)],
+        *[
+            F.histogram_numeric(F.when(mine, F.col(delay)), F.lit(PART_BINS)).alias(f"{DELAYS}{k}")
+            for k, mine in enumerate(of)
+            if tails
+        ],
     ]
 
 

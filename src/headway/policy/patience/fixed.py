@@ -1,16 +1,11 @@
 """Fixed patience: a window waits the same time for its stragglers, always."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from math import inf
 
+from headway.model.patience import Delays
 from headway.model.time import duration_ms
-
-
-class PatiencePolicy(Protocol):
-    """How long after a window's end its stragglers are waited for."""
-
-    @property
-    def delay_ms(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +24,18 @@ class Fixed:
     @property
     def delay_ms(self) -> int:
         return duration_ms("patience", self.delay)
+
+    @property
+    def least_ms(self) -> int:
+        return self.delay_ms
+
+    @property
+    def most_ms(self) -> int:
+        return self.delay_ms
+
+    @property
+    def memory_rows(self) -> float:
+        return inf
+
+    def decide(self, parts: Sequence[Delays]) -> int:
+        return self.delay_ms

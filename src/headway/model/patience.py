@@ -1,0 +1,48 @@
+"""Until when stragglers are waited for: what a patience policy sees, and what it must say."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Delays(Protocol):
+    """The delays of some rows: of an input, or of one partition of it."""
+
+    @property
+    def rows(self) -> float:
+        """How many rows that stands for, old ones counting less."""
+        ...
+
+    @property
+    def longest_ms(self) -> float:
+        """The longest delay ever seen."""
+        ...
+
+    def within(self, share: float) -> float:
+        """The delay that this share of the rows kept to, in ms."""
+        ...
+
+
+class PatiencePolicy(Protocol):
+    """How long after a window's end its stragglers are waited for."""
+
+    @property
+    def delay_ms(self) -> int:
+        """Until something is known of the stream; and for good where nobody can adapt it, as under Spark's own triggers."""
+        ...
+
+    @property
+    def least_ms(self) -> int: ...
+
+    @property
+    def most_ms(self) -> int:
+        """A stream whose fastest rows take longer than this is not live: its rows, not the clock, tell how far it is."""
+        ...
+
+    @property
+    def memory_rows(self) -> float:
+        """Over how many rows delays are remembered; infinity for all."""
+        ...
+
+    def decide(self, parts: Sequence[Delays]) -> int:
+        """How long from now on, given the delays of each partition, or of the whole input where they are not told apart."""
+        ...
