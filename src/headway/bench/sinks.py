@@ -48,7 +48,7 @@ class Results:
     def show(self, spark: Any, name: str) -> None:
         of = {"kafka.bootstrap.servers": self.address, "subscribe": _topic(name), "startingOffsets": "earliest"}
         values = spark.read.format("kafka").options(**of).load().selectExpr("CAST(value AS STRING) AS value")
-        schema = self._schemas[name].simpleString().removeprefix("struct<").removesuffix(">")
+        schema = self._schemas[name].simpleString()
         values.selectExpr(f"inline(array(from_json(value, '{schema}')))").createOrReplaceTempView(name)
 
     def drop(self, spark: Any, name: str) -> None:
