@@ -9,17 +9,18 @@ from headway.bench.soak import backlog_growth, heap_growth
 SETTING = Setting(queries=2, rate=100, seconds=60)
 
 
-def minutes(rows: list[int], heap: list[float]) -> list[Run]:
+def minutes(backlog: list[int], heap: list[float]) -> list[Run]:
     empty: Any = Run("klink", SETTING, 1, [], [], 0, 0, 0, 0, 0, 0.0, 0.0, 0.0)
     return [
-        replace(empty, rows=n, heap_mb=mb, since_ms=60_000 * i) for i, (n, mb) in enumerate(zip(rows, heap, strict=True))
+        replace(empty, backlog=n, heap_mb=mb, since_ms=60_000 * i)
+        for i, (n, mb) in enumerate(zip(backlog, heap, strict=True))
     ]
 
 
-def test_a_backlog_is_what_came_and_was_not_read_after_the_first_minute() -> None:
-    assert backlog_growth(minutes([5_000, 12_000, 12_000], [1, 1, 1])) == 0
-    assert backlog_growth(minutes([12_000, 12_000, 11_000], [1, 1, 1])) == 1_000
-    assert backlog_growth(minutes([0, 13_000, 12_000], [1, 1, 1])) == -1_000, "it caught up"
+def test_a_backlog_has_grown_by_what_waits_at_the_end_and_did_not_after_the_first_minute() -> None:
+    assert backlog_growth(minutes([90_000, 500, 700, 500], [1] * 4)) == 0
+    assert backlog_growth(minutes([0, 500, 1_500], [1] * 3)) == 1_000
+    assert backlog_growth(minutes([0, 1_500, 500], [1] * 3)) == -1_000, "it caught up"
 
 
 def test_memory_is_compared_third_by_third_and_the_first_does_not_count() -> None:

@@ -18,7 +18,7 @@ from headway.bench.meter import Meter, spent
 from headway.bench.sinks import Memory, Results, Sink
 from headway.bench.tasks import Stage, Task
 from headway.errors import HeadwayError, SettingError
-from headway.kafka import broker
+from headway.kafka import broker, topics
 from headway.model.deadline import Grid
 from headway.model.decision import OrderPolicy
 from headway.policy.load import order_policy
@@ -73,6 +73,7 @@ class Run:
     slots: int | None = None
     since_ms: int = 0  # when the stretch began
     heap_mb: float = 0.0  # of the driver, in use after a collection when the stretch was over
+    backlog: int = 0  # rows in Kafka that were not read when the stretch was over
     cpu_parts: dict[str, float] = field(default_factory=dict)  # ms of processor time per batch, by what it was for
     wall_parts: dict[str, float] = field(default_factory=dict)  # mean ms of a batch, phase by phase
 
@@ -96,6 +97,7 @@ class _Stretch:
     slots: int | None = None
     spent: dict[str, float] = field(default_factory=dict)  # ms of processor time, by what it was for
     heap_mb: float = 0.0
+    backlog: int = 0
 
 
 @dataclass
@@ -275,6 +277,7 @@ class _Play:
         stretch.until_ms = int(time.time() * 1000)
         after = self.meter.read()
         self._gather()
+        stretch.backlog = sum(map(unread, self.tasks, self.progress))
         stretch.cpu_ms, stretch.spent = after.driver - before.driver, spent(before, after)
         if watch:
             stretch.decide_ms = watch.total_ms - decide
@@ -324,15 +327,30 @@ class _Play:
         return Run(
             stretch.policy, self.setting, self.seed, latencies, dues, unfinished, batches, rows, max(late, dropped), wrong,
             stretch.cpu_ms, took / each, stretch.decide_ms, stretch.slots, stretch.since_ms, stretch.heap_mb,
+            stretch.backlog,
             {part: ms / each for part, ms in stretch.spent.items()}, {phase: ms / each for phase, ms in walls.items()},
         )  # fmt: skip
 
 
+def unread(task: Task, reports: Mapping[int, dict[str, Any]]) -> int:
+    """Rows in a task's log beyond those that its batches have read; 0 where there is no log."""
+    from headway.spark.progress import is_kafka, rows_of
+
+    log = getattr(task, "log", None)
+    if log is None or not reports:
+        return 0
+    sources = reports[max(reports)]["sources"]
+    read = sum(rows_of(source["endOffset"]) for source in sources if is_kafka(source["description"]))
+    return max(0, sum(topics.ends(log.address, log.topic).values()) - read)
+
+
 def heap_used(spark: Any) -> int:
-    """Bytes of the driver's heap in use after a collection."""
-    spark._jvm.java.lang.System.gc()
-    heap = spark._jvm.java.lang.Runtime.getRuntime()
-    return int(heap.totalMemory() - heap.freeMemory())
+    """Bytes of the driver's heap in use after a collection: the least of three, since batches go on meanwhile."""
+    heap, readings = spark._jvm.java.lang.Runtime.getRuntime(), []
+    for _ in range(3):
+        heap.gc()
+        readings.append(int(heap.totalMemory() - heap.freeMemory()))
+    return min(readings)
 
 
 def rows_read(reports: list[dict[str, Any]], stretch: Any, rate: int) -> int:

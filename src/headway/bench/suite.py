@@ -165,6 +165,7 @@ def measures(run: Run) -> dict[str, Any]:
         "decide_ms": round(run.decide_ms, 2),
         "slots": run.slots,
         "heap_mb": round(run.heap_mb, 1),
+        "backlog": run.backlog,
         "cpu_parts": {part: round(ms, 2) for part, ms in run.cpu_parts.items()},
         "wall_parts": {phase: round(ms, 2) for phase, ms in run.wall_parts.items()},
     }

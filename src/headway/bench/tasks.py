@@ -19,7 +19,7 @@ from headway.workloads.linear_road import accounts, queries, reports
 from headway.workloads.sizes import size
 from headway.workloads.ysb import Ysb
 
-LEAD_MS = 4_000  # a producer needs a moment before its stream begins
+LEAD_MS, EACH_MS = 4_000, 1_500  # producers need a moment before their streams begin: all of them, and each
 HOURS_S = 3 * 3_600  # longer than any run; it is ended with it
 PARTITIONS = 2
 
@@ -243,7 +243,7 @@ class Stage:
         """A topic, and a producer in a process of its own: its work must not be taken for the engine's."""
         assert self.server is not None
         wanted = feeds.Wanted(
-            time.time_ns() // 1_000_000 + LEAD_MS,
+            time.time_ns() // 1_000_000 + LEAD_MS + EACH_MS * (self.queries if kind == "ads" else 1),
             HOURS_S,
             self.rate,
             delay=delays.parse(self.delay),

@@ -13,6 +13,7 @@ from headway.cli import (
     bench_klink,
     bench_report,
     bench_session,
+    bench_silence,
     bench_soak,
 )
 
@@ -20,6 +21,7 @@ app = typer.Typer(help="Measure policies, predictions and recovery; results go i
 app.command("klink")(bench_klink.klink)
 app.command("kafka")(bench_kafka.kafka)
 app.command("soak")(bench_soak.soak)
+app.command("silence")(bench_silence.silence)
 app.command("cost")(bench_cost.cost)
 app.command("density")(bench_density.density)
 app.command("idle")(bench_idle.idle)

@@ -67,16 +67,19 @@ def _figures(runs: list[Run], setting: Setting) -> dict[str, object]:
         "heap_growth": round(heap_growth(runs), 3),
         "late_rows": max(run.late_rows for run in runs),
         "wrong": max(run.wrong for run in runs),
-        "series": {key: [measures(run)[key] for run in runs] for key in ("mean_ms", "p99_ms", "rows", "heap_mb", "cpu_ms")},
+        "series": {
+            key: [measures(run)[key] for run in runs]
+            for key in ("mean_ms", "p99_ms", "rows", "backlog", "heap_mb", "cpu_ms")
+        },
     }
 
 
 def _table(runs: list[Run]) -> Table:
     made = Table(box=box.SIMPLE_HEAD)
-    for head in ("minute", "mean ms", "p99 ms", "rows/s", "heap MB", "cores"):
+    for head in ("minute", "mean ms", "p99 ms", "rows/s", "unread rows", "heap MB", "cores"):
         made.add_column(head, justify="right")
     for number, run in enumerate(runs, start=1):
         m = measures(run)
-        cells = (f"{m['mean_ms']:,.0f}", f"{m['p99_ms']:,.0f}", f"{run.rows / run.seconds:,.0f}", f"{run.heap_mb:,.0f}")
-        made.add_row(str(number), *cells, f"{run.cpu_ms / run.seconds / 1000:.2f}")
+        cells = (f"{m['mean_ms']:,.0f}", f"{m['p99_ms']:,.0f}", f"{run.rows / run.seconds:,.0f}", f"{run.backlog:,}")
+        made.add_row(str(number), *cells, f"{run.heap_mb:,.0f}", f"{run.cpu_ms / run.seconds / 1000:.2f}")
     return made
