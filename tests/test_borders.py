@@ -18,6 +18,7 @@ ARROWS: dict[str, set[str]] = {
     "estimate": {"model"},
     "policy": {"model", "estimate"},
     "loop": {"model", "estimate"},
+    "merge": set(),
     "workloads": set(),
     "kafka": {"workloads"},
     "spark": {"model", "policy", "loop", "kafka", "workloads"},

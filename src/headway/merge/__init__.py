@@ -1,0 +1,1 @@
+"""Many sorted streams into one, in memory: gates that many threads write to and read from."""
