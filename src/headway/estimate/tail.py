@@ -9,10 +9,11 @@ from headway.estimate.delays import spans
 from headway.model.arrays import Floats
 
 STEP = 1.04  # from bucket to bucket: as fine as a few per cent of the delay, from a millisecond to more than a day
+POINT_MS = 1e-6  # as wide as a row alone is taken to be
 EDGES: Floats = np.concatenate([[0.0], STEP ** np.arange(0, 480)])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tail:
     """Rows per bucket of delay; a row's weight fades as `memory_rows` others come after it."""
 
@@ -25,12 +26,12 @@ class Tail:
         if not histogram:
             return self
         lower, upper, rows = spans((histogram,))
-        middle = (lower + upper) / 2
-        lower, upper = (np.where(rows <= 1, middle, edge) for edge in (lower, upper))  # a row alone is where it is
+        place = np.sort([delay for delay, _ in histogram])
+        lower, upper = (np.where(rows <= 1, place, edge) for edge in (lower, upper))  # a row alone is where it is
         fades = exp(-float(rows.sum()) / self.memory_rows) if self.memory_rows < inf else 1.0
         # A bin of Spark's stands for rows on either side of it, spread evenly; what came early counts as without delay.
-        width = np.maximum(upper - lower, 1e-9)
-        reached = (np.clip((EDGES[:, None] - lower) / width, 0.0, 1.0) * rows).sum(axis=1)
+        within = np.clip((EDGES[:, None] - lower + POINT_MS) / (upper - lower + POINT_MS), 0.0, 1.0)
+        reached = (within * rows).sum(axis=1)
         reached[-1] = rows.sum()
         longest = max(self.longest_ms, float(upper.max()))
         return Tail(self.memory_rows, self.weights * fades + np.diff(reached, prepend=0.0), longest)

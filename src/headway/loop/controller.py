@@ -12,7 +12,7 @@ from headway.estimate.pressure import Pressure
 from headway.estimate.slots import Slots
 from headway.loop.guards import STANDARD, Guard
 from headway.loop.partitions import Partitions
-from headway.loop.tracker import QueryTracker
+from headway.loop.tracker import Aside, QueryTracker, at_once
 from headway.model.columns import Columns
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
 from headway.model.message import Asked, BatchSeen, Gone, Message, Reached, Started
@@ -88,9 +88,12 @@ class Controller:
         one_task: bool = False,
         guards: tuple[Guard, ...] = STANDARD,
         pressure: Pressure | None = None,
+        aside: Aside = at_once,
     ) -> None:
+        """`aside` runs what takes too long for this thread, such as learning from the past."""
         self.clock, self.policy, self.actuator, self.journal = clock, policy, actuator, journal
         self.gauge, self.guards, self.watch = gauge, guards, StopWatch()
+        self._aside = aside
         self.queries: dict[str, QueryTracker] = {}
         self.pressure = pressure or Pressure()
         self.slots = Slots(cores, least=cores if one_task else 1)
@@ -156,7 +159,7 @@ class Controller:
         match message:
             case Started(spec=spec):
                 again = spec.name in self.queries
-                self.queries[spec.name] = tracker = QueryTracker(spec, getattr(self.policy, "confidence", 0.95))
+                self.queries[spec.name] = tracker = QueryTracker(spec, getattr(self.policy, "confidence", 0.95), self._aside)
                 if again or self._columns is None:
                     self._columns = None
                 else:

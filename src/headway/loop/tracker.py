@@ -1,16 +1,20 @@
 """What is known of one query: messages in, an immutable view out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from headway.estimate.costs import BatchCost
 from headway.estimate.delays import Epochs, moments
 from headway.estimate.rates import Rate
+from headway.estimate.slack_reports import Report
 from headway.estimate.tail import Tail
 from headway.loop.partitions import Partitions
 from headway.model.message import BatchSeen, InputSeen, InputSpec, PartSeen, QuerySpec
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
 
+Aside = Callable[[Callable[[], None]], object]
 ALL_PARTS = -1  # where partitions are not told apart
 LIVE_MEMORY = 20  # batches with rows, over which the fastest row tells whether a stream is live
 SURPRISE_ROWS = 1_000  # so many more rows in the log than were expected are news
@@ -138,6 +142,11 @@ class PartTracker:
         return now - self.rows_at < idle_after_ms and self.fastest[-1] > patience_ms
 
 
+def at_once(work: Callable[[], None]) -> None:
+    """For worlds without threads."""
+    work()
+
+
 def late_rows(seen: InputSeen, refused_below: EventMs) -> int:
     """Rows older than the watermark that refused them, counted before any aggregation.
 
@@ -152,8 +161,12 @@ def late_rows(seen: InputSeen, refused_below: EventMs) -> int:
 class QueryTracker:
     """The history of one query, and where it stands: at the gate or in a batch."""
 
-    def __init__(self, spec: QuerySpec, confidence: float = 0.95) -> None:
+    def __init__(self, spec: QuerySpec, confidence: float = 0.95, aside: Aside = at_once) -> None:
+        """`aside` runs what takes too long for the moment between two batches."""
         self.spec = spec
+        self.aside = aside
+        tuned = [i.policy for i in spec.inputs if hasattr(i.policy, "tuning")]
+        self.tuning: Any = tuned[0].tuning(spec.deadlines.period_ms) if tuned else None  # type: ignore[union-attr]
         self.inputs = {i.name: InputTracker(i, confidence=confidence) for i in spec.inputs}
         self.cost = BatchCost()
         self.start: dict[str, int] = {"seq": 0, "wm": 0, "live": 0}
@@ -169,6 +182,7 @@ class QueryTracker:
         self._sweeping = EventMs(0)  # the watermark that the running batch acts upon
         self._last: BatchSeen | None = None  # the batch that the last grant led to
         self._view: QueryView | None = None
+        self._late_before = 0  # rows, when the threshold was last thought about
 
     def saw(self, batch: BatchSeen) -> str | None:
         """Take in a finished batch. Says what is wrong if a watermark that was announced did not take."""
@@ -187,11 +201,36 @@ class QueryTracker:
             self.selectivity = 0.8 * self.selectivity + 0.2 * min(1.0, batch.state_updated / rows)
         self.state_rows, self.state_bytes = batch.state_rows, batch.state_bytes
         self._view = None
+        if self.tuning is not None and (batch.watermark or 0) > self.refusing:
+            self._tune(batch)
         took, self.swept = batch.watermark or EventMs(0), max(self.swept, batch.watermark or EventMs(0), self._sweeping)
         self.refusing = took
         if took < self._sweeping:
             return f"announced watermark {self._sweeping} did not take: batch {batch.batch} ran with {took}"
         return None
+
+    def _tune(self, batch: BatchSeen) -> None:
+        """A window has come out: what that says of the slack threshold under which it did."""
+        gates = self._gates
+        spoken = [t.view for t in gates if t.view.frontier is not None and t.view.slowest is not None]
+        if not spoken:
+            return
+        newest = max(v.frontier or 0 for v in spoken)
+        late = sum(t.view.late_rows for t in gates)
+        report = Report(
+            "query", batch.ended / 1000, float(gates[0].view.slt_ms or 0),
+            latency_ms=float(batch.ended - (batch.watermark or 0)),
+            slack_ready=late - self._late_before,
+            window_ms=self.spec.deadlines.period_ms,
+            gap_ms=float(newest - min(v.slowest or 0 for v in spoken)),
+            waiting_ms=float(max(0, newest - (batch.watermark or 0))),
+        )  # fmt: skip
+        self._late_before = late
+        self.aside(lambda: self.tuning.step(report))
+
+    @property
+    def _gates(self) -> list[InputTracker]:
+        return [tracker for tracker in self.inputs.values() if tracker.spec.slt_ms is not None]
 
     def asked(self, now: WallMs, start: dict[str, int]) -> None:
         """The query is at the gate again, with everything up to the offset `start` done."""
@@ -207,6 +246,9 @@ class QueryTracker:
             for tracker in self.inputs.values():
                 tracker.fastest = [0.0] if start["live"] and not tracker.spec.limited else []
                 tracker.view = tracker.fresh_view(live=bool(tracker.fastest))
+        if self.tuning is not None:  # its last word; it may be some batches old
+            for tracker in self._gates:
+                tracker.view = replace(tracker.view, slt_ms=round(self.tuning.slt_ms))
         self.start = start
         self.announced = EventMs(max(self.announced, start["wm"]))
         self.waiting_since = now

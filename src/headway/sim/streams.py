@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headway.model.message import InputSeen
+from headway.model.message import InputSeen, InputSpec
+from headway.model.patience import PatiencePolicy
 from headway.model.time import EventMs
 from headway.workloads.delays import Delay
 
@@ -20,6 +21,11 @@ class Stream:
     rows_per_s: float = 1_000
     delays_ms: tuple[int, ...] = (20, 60, 100)
     until_ms: int = 1 << 60
+    policy: PatiencePolicy | None = None  # patience that adapts, from `patience_ms` on
+
+    @property
+    def spec(self) -> InputSpec:
+        return InputSpec(self.name, self.patience_ms, policy=self.policy, slt_ms=getattr(self.policy, "slt_ms", None))
 
     @classmethod
     def delayed(cls, delay: Delay, patience_ms: int, rows_per_s: float, name: str = "rows") -> "Stream":

@@ -1,0 +1,69 @@
+"""A deadline in virtual time: windows come out within it, and nothing is lost that it leaves time for."""
+
+from typing import Any
+
+import pytest
+
+from headway.errors import SettingError
+from headway.estimate.slack_reports import Report
+from headway.model.deadline import window
+from headway.policy.order import Klink
+from headway.policy.patience import Deadline
+from headway.policy.slack import StaticSlack, TcpAdaptation
+from headway.sim.microbatch import Query, World
+from headway.sim.streams import Stream
+
+WITHIN_MS = 6_000
+
+
+def run(bus_delay_ms: int, policy: Deadline, until_ms: int = 150_000) -> World:
+    def stream(name: str, delay_ms: int) -> Stream:
+        return Stream(name, policy.delay_ms, 100, (delay_ms, delay_ms + 30), policy=policy)
+
+    world = World(Klink(), slots=1, seed=1)
+    world.add(Query("q", window("3 s"), (stream("bus", bus_delay_ms), stream("road", 50)), fixed_ms=40))
+    world.run(until_ms)
+    return world
+
+
+def late(world: World) -> int:
+    return sum(i.view.late_rows for i in world.controller.queries["q"].inputs.values())
+
+
+def waits(world: World, after_ms: int = 60_000) -> list[int]:
+    return [w.at - w.end for w in world.windows if w.end > after_ms]
+
+
+def test_a_source_that_can_be_waited_for_is_waited_for() -> None:
+    world = run(4_000, Deadline(WITHIN_MS))
+    assert all(4_000 < wait < WITHIN_MS for wait in waits(world))
+
+
+def test_one_that_cannot_does_not_break_the_deadline() -> None:
+    world = run(20_000, Deadline(WITHIN_MS))
+    assert waits(world) and all(wait < WITHIN_MS for wait in waits(world))
+    assert late(world) > 0
+
+
+def test_it_waits_for_as_long_as_the_deadline_leaves_time() -> None:
+    tuned, low = run(20_000, Deadline(WITHIN_MS)), run(20_000, Deadline(WITHIN_MS, StaticSlack(500)))
+    assert min(waits(tuned)) > max(waits(low)) + 1_000
+
+
+@pytest.mark.parametrize("tuner", [StaticSlack(1_000), TcpAdaptation()], ids=["static", "tcp"])
+def test_rivals_can_be_set_in_its_place(tuner: Any) -> None:
+    assert waits(run(2_000, Deadline(WITHIN_MS, tuner)))
+
+
+def test_until_something_is_known_half_of_the_time_is_given_to_waiting() -> None:
+    tuning = Deadline("6 s").tuning(3_000)
+    assert tuning.slt_ms == 3_000
+    tuning.step(Report("query", 1.0, 3_000, 1_500, 0))
+    assert 0 <= tuning.slt_ms < WITHIN_MS and "too little is known" in tuning.because
+
+
+@pytest.mark.parametrize("within", [0, "0 ms", "soon", -1])
+def test_a_deadline_that_is_none_is_refused(within: object) -> None:
+    with pytest.raises(SettingError) as error:
+        Deadline(within)  # type: ignore[arg-type]
+    assert str(error.value).startswith("patience.within = ")

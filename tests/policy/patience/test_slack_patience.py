@@ -1,0 +1,117 @@
+"""The slack gate as a watermark: laws of max(min frontier, max frontier - SLT), and what sources may do to it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.errors import SettingError
+from headway.model.deadline import window
+from headway.model.time import EventMs, WallMs
+from headway.model.view import InputView, ripe_at_gate
+from headway.policy.order import Klink
+from headway.policy.patience import SlackGate
+from headway.sim.microbatch import Query, World
+from headway.sim.streams import Stream
+
+SLT = 2_000
+frontiers = st.lists(st.integers(0, 100_000), min_size=1, max_size=5)
+
+
+def gates(*reached: int | None, slt: int = SLT) -> list[InputView]:
+    return [
+        InputView(
+            f"s{n}", slt, frontier=None if f is None else EventMs(f), slowest=None if f is None else EventMs(f), slt_ms=slt
+        )
+        for n, f in enumerate(reached)
+    ]
+
+
+@given(reached=frontiers)
+def test_within_the_slack_it_is_the_deterministic_merge(reached: list[int]) -> None:
+    ripe = ripe_at_gate(gates(*reached))
+    assert ripe == max(min(reached), max(reached) - SLT)
+    if max(reached) - min(reached) <= SLT:
+        assert ripe == min(reached)
+
+
+@given(reached=frontiers, steps=st.lists(st.integers(0, 5_000), min_size=1, max_size=5))
+def test_it_never_moves_back(reached: list[int], steps: list[int]) -> None:
+    later = [f + step for f, step in zip(reached, steps, strict=False)] + reached[len(steps) :]
+    before, after = ripe_at_gate(gates(*reached)), ripe_at_gate(gates(*later))
+    assert before is not None and after is not None and after >= before
+
+
+@given(reached=frontiers)
+def test_a_source_that_has_not_spoken_holds_the_merge_but_not_the_slack(reached: list[int]) -> None:
+    assert ripe_at_gate(gates(*reached, None)) == max(reached) - SLT
+    assert ripe_at_gate(gates(None, None)) is None
+
+
+def test_a_negative_slack_is_refused() -> None:
+    with pytest.raises(SettingError) as error:
+        SlackGate(-1)
+    assert str(error.value).startswith("patience.slt = -1")
+
+
+def stream(name: str, delay_ms: int = 50, until_ms: int = 1 << 60, rows_per_s: float = 100) -> Stream:
+    return Stream(name, SLT, rows_per_s, (delay_ms, delay_ms + 30), until_ms, policy=SlackGate(SLT))
+
+
+def run(*streams: Stream, until_ms: int = 40_000) -> World:
+    world = World(Klink(), slots=1, seed=1)
+    world.add(Query("q", window("3 s"), streams, fixed_ms=20))
+    world.run(until_ms)
+    return world
+
+
+def ends(world: World) -> list[int]:
+    return [w.end for w in world.windows]
+
+
+def waits(world: World) -> list[int]:
+    """How long after its end each window came out, without the start."""
+    return [w.at - w.end for w in world.windows if w.end > 6_000]
+
+
+def test_every_window_comes_out_once_soon_after_the_slowest_source_has_passed_it() -> None:
+    world = run(stream("bus", 700), stream("road", 50))
+    assert ends(world) == sorted(set(ends(world))) and {*range(6_000, 36_001, 3_000)} <= set(ends(world))
+    assert all(700 < wait < 700 + 500 for wait in waits(world))
+
+
+def test_a_source_further_behind_than_the_slack_is_waited_for_as_long_as_that() -> None:
+    world = run(stream("bus", 9_000), stream("road", 50))
+    assert {*range(6_000, 33_001, 3_000)} <= set(ends(world))
+    assert all(SLT < wait < SLT + 50 + 500 for wait in waits(world))
+
+
+def test_a_source_that_never_starts_freezes_nobody() -> None:
+    world = run(stream("bus", rows_per_s=0), stream("road"))
+    assert {*range(6_000, 33_001, 3_000)} <= set(ends(world))
+
+
+def test_a_source_that_stops_freezes_nobody() -> None:
+    world = run(stream("bus", until_ms=15_000), stream("road"))
+    assert {*range(6_000, 33_001, 3_000)} <= set(ends(world))
+
+
+def test_all_sources_stopped_leave_the_last_windows_open_until_one_goes_on() -> None:
+    """No row says that time has passed: what has not come to its end stays in the state, and is not lost."""
+    world = run(stream("bus", until_ms=16_000), stream("road", until_ms=16_000))
+    assert max(ends(world)) == 15_000
+
+
+@pytest.mark.parametrize("skew_ms", [-3_600_000, -315_360_000_000], ids=["an hour ahead", "ten years ahead"])
+def test_rows_from_the_future_do_not_make_the_present_late(skew_ms: int) -> None:
+    world = run(stream("bus", skew_ms), stream("road", 50))
+    assert {*range(6_000, 33_001, 3_000)} <= set(ends(world))
+    assert all(50 <= wait < 550 for wait in waits(world))
+
+
+def test_a_clock_an_hour_behind_is_waited_for_no_longer_than_the_slack() -> None:
+    world = run(stream("bus", 3_600_000), stream("road", 50))
+    assert all(SLT < wait < SLT + 600 for wait in waits(world))
+
+
+def test_time_that_goes_by_without_rows_closes_nothing() -> None:
+    assert ripe_at_gate(gates(5_000, 9_000)) == InputView("x", 0, frontier=EventMs(7_000)).ripe(WallMs(0))
