@@ -16,7 +16,7 @@ from typing import Any, Literal
 from headway.bench.ledger import Record
 from headway.workloads import delays
 
-BOOKS = ("klink.toml", "cost.toml", "simulator.toml", "kafka.toml", "patience.toml")
+BOOKS = ("klink.toml", "cost.toml", "simulator.toml", "kafka.toml", "patience.toml", "slack-tuner.toml")
 UNITS = {
     "ratio": "{:.2f}",
     "share": "{:.2%}",
