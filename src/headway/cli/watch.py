@@ -66,12 +66,15 @@ class Watch:
         return "in a batch" if tracker.waiting_since is None else "at the gate"
 
     def _late(self, name: str) -> str:
-        """Late rows, and if there are any, those that had no event time to be late by."""
+        """Late rows, by input where there are several, and if there are any, those that had no event time to be late by."""
         tracker = self._tracker(name)
         if tracker is None:
             return "-"
-        late, unread = (sum(getattr(i.view, of) for i in tracker.inputs.values()) for of in ("late_rows", "timeless"))
-        return f"{late:,}, {unread:,} unread" if unread else f"{late:,}"
+        late, unread = ({n: getattr(i.view, of) for n, i in tracker.inputs.items()} for of in ("late_rows", "timeless"))
+        shown = f"{sum(late.values()):,}"
+        if len(late) > 1 and any(late.values()):
+            shown += " (" + ", ".join(f"{source} {rows:,}" for source, rows in late.items() if rows) + ")"
+        return f"{shown}, {sum(unread.values()):,} unread" if any(unread.values()) else shown
 
     def _reason(self, name: str) -> str:
         if self._journal is None:

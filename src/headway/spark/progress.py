@@ -62,7 +62,9 @@ def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
         timeless=row["rows"] - row["timed"],
         parts=tuple(
             PartSeen(
-                int(key.removeprefix(NEWEST)), EventMs(value), float(row[key.replace(NEWEST, FASTEST)]),
+                int(key.removeprefix(NEWEST)),
+                EventMs(value),
+                float(row[key.replace(NEWEST, FASTEST)]),
                 _histogram(row.get(key.replace(NEWEST, DELAYS))),
             )
             for key, value in row.items()

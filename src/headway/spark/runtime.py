@@ -6,6 +6,8 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -25,11 +27,13 @@ from headway.model.time import SystemClock, duration_ms
 from headway.policy.order import FixedTrigger, Klink
 from headway.policy.patience import Fixed, PatiencePolicy
 from headway.spark import jvm
+from headway.spark import late as late_
 from headway.spark.control import FORMAT, SHIFT_MS, ControlSource
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.kafka import Subscription, Watch, subscription
 from headway.spark.lease import Lease, option_of
+from headway.spark.merge import merge
 from headway.spark.plan import PlanSeen, inspect, time_column
 from headway.spark.progress import batch_seen, is_kafka
 from headway.spark.register import register
@@ -39,6 +43,7 @@ START_TIMEOUT_S = 120
 UNREAD_EVERY = "5 seconds"
 MOST_PARTS = 16  # frontiers that are kept apart: each costs something for every row
 _NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
+
 
 class Runtime:
     """Puts the streaming queries of one Spark session under one policy."""
@@ -77,9 +82,11 @@ class Runtime:
         self.journal_path = Path(journal) if journal is not None else _default_journal(self.spark)
         self._journal = Journal(self.journal_path)
         self._gate = Gate(self._post, self._fetch_progress)
+        self._learning = ThreadPoolExecutor(1, thread_name_prefix="headway-learning")
         self.controller = Controller(
             SystemClock(), self.order, self._gate, self._journal, DriverGauge(self.spark),
             slots=slots, cores=self.spark.sparkContext.defaultParallelism, one_task=self._one_task,
+            aside=self._learn,
         )  # fmt: skip
         self._thread = self.controller.thread(self._failed)
         self._control = self._control_rows()
@@ -113,6 +120,7 @@ class Runtime:
         name: str | None = None,
         idle_after: str | int = "10 seconds",
         unread: str | None = None,
+        late: str | None = None,
     ) -> DataFrame:
         """`rows` with a watermark on `column` that Headway moves, instead of `rows.withWatermark(column, ...)`.
 
@@ -120,18 +128,22 @@ class Runtime:
         reading stands for it. `patience` may be given as a bare duration. With `partition`, a column such as Kafka's, the
         slowest partition whose rows still come decides how far the stream has come. `idle_after` is how long a partition, or
         the whole input, may be silent before it holds nobody back. Rows without an event time, such as JSON that cannot be
-        parsed, are in no window; they are counted, and written to the folder `unread` as Parquet if it is named.
+        parsed, are in no window; they are counted, and written to the folder `unread` as Parquet if it is named. Rows that
+        come too late for their windows are counted, and written to the folder `late` if it is named: see `late_rows`.
         """
         time_column(rows, column)
         for key, given in (("arrival", arrival), ("partition", partition)):
             if given is not None and given not in rows.columns:
                 raise SettingError(f"watermark.{key}", given, f"one of the columns {', '.join(rows.columns)}")
         policy = Fixed(patience) if isinstance(patience, str | int | float) else patience
+        if late is not None:
+            late = late_.checked(self.spark, late)
         if unread is not None:
             self._keep_unread(rows, column, unread)
-        if not self.order.gated:
-            return rows.withWatermark(column, f"{policy.delay_ms} milliseconds")
         label = name or f"input-{next(_NUMBERS)}"
+        if not self.order.gated:
+            marked = rows.withWatermark(column, f"{policy.delay_ms} milliseconds")
+            return marked if late is None else marked.where(late_.condition(rows, column, late, label, partition))
         if label in self._inputs:
             raise SettingError("watermark.name", label, "a name that no other input of this runtime has")
         log = subscription(rows) if jvm.present(self.spark) else None
@@ -146,7 +158,19 @@ class Runtime:
         return controlled(
             rows, self._control, column, policy, label, arrival,
             single=self._one_task, partition=partition, parts=min(MOST_PARTS, max(1, parts)),
+            late=None if late is None else late_.condition(rows, column, late, label, partition),
         )  # fmt: skip
+
+    def late_rows(self, folder: str) -> DataFrame:
+        """The side table that `late` named: who refused which row when, and by which watermark; `row` is JSON."""
+        return late_.read(self.spark, folder)
+
+    def late_counts(self) -> list[late_.LateCount]:
+        """How many rows went into no result, by query, input and reason; counted with or without a side table."""
+        queries = self.controller.queries if self.order.gated else {}
+        return late_.counts({name: [i.view for i in q.inputs.values()] for name, q in list(queries.items())})
+
+    merge = merge  # the rows of several streams in the order of their time
 
     def start(
         self,
@@ -223,6 +247,7 @@ class Runtime:
             self.controller.stop()
             self._thread.join(timeout=10)
             self._gate.close()
+            self._learning.shutdown(cancel_futures=True)
             self._watch.close()
             self._journal.close()
 
@@ -292,6 +317,10 @@ class Runtime:
             if not query.isActive or time.monotonic() > end:
                 raise HeadwayError(f"query {name!r}: its control source did not call within {START_TIMEOUT_S} s")
 
+    def _learn(self, work: Callable[[], None]) -> None:
+        """Beside the controller: it must not wait for a model to be fitted."""
+        self._learning.submit(work).add_done_callback(_learnt)
+
     def _post(self, message: Any) -> None:
         self.controller.post(message)
 
@@ -324,14 +353,22 @@ class Runtime:
         sys.stderr.write(f"headway: the controller has failed ({error!r}); queries go on ungated\n")
         self._gate.close()
 
+
+def _learnt(done: "Future[None]") -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        sys.stderr.write(f"headway: the slack threshold stays as it is: learning has failed ({error!r})\n")
+
+
 def _check_slots(slots: Any) -> None:
     if slots != "auto" and (not isinstance(slots, int) or isinstance(slots, bool) or slots < 1):
         raise SettingError("slots", slots, "'auto' or a number of 1 or more")
+
 
 def _release_at_end(query: Any, lease: Lease) -> None:
     with contextlib.suppress(Exception):  # the query's own error is the user's to see, through query.exception()
         query.awaitTermination()
     lease.release()
+
 
 def _default_journal(spark: Any) -> Path:
     home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "headway"

@@ -36,11 +36,12 @@ def controlled(
     single: bool = False,
     partition: str | None = None,
     parts: int = 1,
+    late: Column | None = None,
 ) -> DataFrame:
     """`rows` with a watermark on `column` that the control source moves.
 
     `single` brings all rows of a batch together in one task, which then needs no shuffle to aggregate them. With `partition`
-    frontiers are kept apart by that column, in `parts` of them.
+    frontiers are kept apart by that column, in `parts` of them. `late` is a condition that rows meet anyway (see `late.py`).
     """
     mark, at, delay, part = _free_names(("__headway", "__headway_at", "__headway_delay", "__headway_part"), rows.columns)
     moment = F.unix_millis(F.col(_quoted(column)))  # Spark would cut a timestamp to seconds
@@ -68,7 +69,7 @@ def controlled(
             *_metrics(mark, at, delay, patience.least_ms),
             *_part_metrics(at, delay, part, parts if partition else 0, patience.least_ms < patience.most_ms),
         )
-        .where(F.col(mark).isNotNull())
+        .where(F.col(mark).isNotNull() if late is None else F.col(mark).isNotNull() & late)
         .drop(*[n for n, _ in names])
     )
     if single:

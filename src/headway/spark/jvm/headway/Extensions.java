@@ -14,8 +14,8 @@ import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
 /**
- * For `spark.sql.extensions`: takes from a streaming query's physical plan what no task needs, where `spark.headway.lean`
- * is set.
+ * For `spark.sql.extensions`: tells side tables which rows are late (`LateRule`), and takes from a streaming query's physical
+ * plan what no task needs, where `spark.headway.lean` is set.
  *
  * Spark serialises an operator with all below it several times per batch, once for each aggregate and each state store,
  * only to see whether it could. And every operator carries the logical plan it came from. So the logical plans go, and what
@@ -24,8 +24,17 @@ import scala.runtime.BoxedUnit;
 public final class Extensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
+        extensions.injectColumnar(session -> new LatePlans());
         extensions.injectColumnar(session -> new LeanPlans());
         return BoxedUnit.UNIT;
+    }
+
+    /** Runs before the other: a plan that has been cut cannot be followed down. */
+    private static final class LatePlans extends ColumnarRule {
+        @Override
+        public Rule<SparkPlan> preColumnarTransitions() {
+            return new LateRule();
+        }
     }
 
     /** Runs when all rules that look at the logical plan have run. */

@@ -1,0 +1,79 @@
+"""Late rows: how many came from where, and on request the rows themselves, in a side table.
+
+The side table is a condition right above the watermark that every row meets. In each batch's plan the jar puts into it the
+watermark by which Spark itself refuses rows in that batch, and how to find a row's windows (`jvm/headway/LateRule.java`).
+A row in time costs one comparison. One that is refused is written as a line of JSON, below
+`<folder>/query=<name>/batch=<number>/`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from headway.errors import SettingError
+from headway.model.view import InputView
+from headway.spark import jvm
+
+SCHEMA = (
+    "source string, partition string, reason string, event_time timestamp, watermark timestamp,"
+    " windows int, missed int, row string, query string, batch long"
+)
+# Spark would cut timestamps to milliseconds, and leave out what is null.
+_JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+
+
+@dataclass(frozen=True, slots=True)
+class LateCount:
+    """How many rows of one input went into no result, so far, and why."""
+
+    query: str
+    source: str
+    reason: str  # `late`: its windows were closed; `timeless`: it had no event time
+    rows: int
+
+
+def counts(queries: Mapping[str, Iterable[InputView]]) -> list[LateCount]:
+    """Rows that went into no result, by query, input and reason; what has not happened is not listed."""
+    found = [
+        LateCount(query, seen.name, reason, rows)
+        for query, inputs in queries.items()
+        for seen in inputs
+        for reason, rows in (("late", seen.late_rows), ("timeless", seen.timeless))
+    ]
+    return [count for count in found if count.rows]
+
+
+def checked(spark: Any, folder: str) -> str:
+    """The folder by its full name, or one line that says why no side table can be kept there."""
+    if not isinstance(folder, str) or not folder:
+        raise SettingError("watermark.late", folder, "the name of a folder")
+    if not jvm.present(spark):
+        raise SettingError("watermark.late", folder, "a session with Headway's jar: make it with headway.session()")
+    if jvm.EXTENSIONS not in spark.sparkContext.getConf().get("spark.sql.extensions", "").split(","):
+        raise SettingError("watermark.late", folder, f"a session with {jvm.EXTENSIONS} among spark.sql.extensions")
+    late, conf = spark._jvm.headway.Late, spark._jsparkSession.sessionState().newHadoopConf()
+    if why := late.refusal(folder, conf):
+        raise SettingError("watermark.late", folder, f"a folder that can be written to, but {why}")
+    return str(late.qualified(folder, conf))
+
+
+def condition(rows: DataFrame, column: str, folder: str, source: str, partition: str | None = None) -> Column:
+    """True for each of `rows`; those that a query above refuses, for all or some of their windows, it writes to `folder`."""
+    whole = F.to_json(F.struct(*[_named(name) for name in rows.columns]), _JSON)
+    part = F.lit(None) if partition is None else _named(partition)
+    given = [_named(column), whole, part.cast("string")]
+    java: Any = rows.sparkSession._jvm
+    return Column(java.headway.Late.column(folder, source, *[c._jc for c in given]))
+
+
+def read(spark: Any, folder: str) -> DataFrame:
+    """A side table: a row each time that a row was refused. `row` is the row itself, as JSON."""
+    table: DataFrame = spark.read.schema(SCHEMA).json(folder)
+    return table
+
+
+def _named(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")
