@@ -38,9 +38,11 @@ def build(jar: Path = JAR) -> None:
             "META-INF/MANIFEST.MF": f"Manifest-Version: 1.0\r\nSources-SHA-256: {digest()[:32]}\r\n".encode(),
             SERVICES: b"headway.Control\nheadway.Clock\nheadway.AdEvents\n",
         } | {f.relative_to(out).as_posix(): f.read_bytes() for f in sorted(Path(out).rglob("*.class"))}
-    with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
+    made = jar.with_suffix(".new")  # a JVM that runs goes on with the file it has opened
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    made.replace(jar)
 
 
 if __name__ == "__main__":
