@@ -16,7 +16,7 @@ from typing import Any, Literal
 from headway.bench.ledger import Record
 from headway.workloads import delays
 
-BOOKS = ("klink.toml", "cost.toml", "simulator.toml", "kafka.toml", "patience.toml", "slack-tuner.toml")
+BOOKS = ("klink.toml", "cost.toml", "simulator.toml", "kafka.toml", "patience.toml", "slack.toml", "slack-tuner.toml")
 UNITS = {
     "ratio": "{:.2f}",
     "share": "{:.2%}",
@@ -25,6 +25,7 @@ UNITS = {
     "MB": "{:.2f} MB",
     "s": "{:,.1f} s",
     "us": "{:,.0f} us",
+    "ns": "{:,.0f} ns",
 }
 Verdict = Literal["reproduced", "not reproduced", "not measured"]
 
@@ -44,7 +45,7 @@ class Claim:
     baselines: tuple[str, ...] = ()  # the best of them counts
     field: str = "mean_ms"
     at: tuple[Mapping[str, Any], ...] = ()  # settings; the worst of them counts
-    unit: Literal["ratio", "share", "count", "ms", "MB", "s", "us"] = "ratio"
+    unit: Literal["ratio", "share", "count", "ms", "MB", "s", "us", "ns"] = "ratio"
     reason: str = ""  # our reading, should it not be reproduced or not be measured
     sim: Mapping[str, Any] | None = None  # what is different in the simulated column
 

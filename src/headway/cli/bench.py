@@ -8,6 +8,7 @@ from headway.cli import (
     bench_coverage,
     bench_crash,
     bench_density,
+    bench_gate,
     bench_idle,
     bench_kafka,
     bench_klink,
@@ -28,6 +29,7 @@ app.command("idle")(bench_idle.idle)
 app.command("session")(bench_session.session)
 app.command("cold")(bench_cold.cold)
 app.command("coverage")(bench_coverage.coverage)
+app.command("gate")(bench_gate.gate)
 app.command("crash")(bench_crash.crash)
 app.command("report")(bench_report.report)
 
