@@ -1,6 +1,9 @@
 """`headway kafka`: a real broker on this machine, for trying things out, and producers that replay streams into it."""
 
+import fcntl
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +26,14 @@ def _note() -> Path:
     return given.state_folder() / "kafka.json"
 
 
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One `up` or `down` at a time: of two at once, one would start a broker that nobody knows of."""
+    with _note().with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @app.command()
 def up(
     port: Annotated[int, typer.Option(help="Where it listens, on loopback.")] = 9092,
@@ -33,25 +44,27 @@ def up(
 ) -> None:
     """Start a broker (Kafka 4, KRaft, one JVM) and leave it running."""
     given.memory(heap)
-    running = broker.Broker.load(_note())
-    if running is not None and running.alive:
-        raise HeadwayError(f"a broker runs already, on {running.address}: `headway kafka down` stops it")
-    if not jars.cached(jars.BROKER):
-        screen.err.print("fetching Kafka once, 45 MB", highlight=False)
-    started = broker.start(folder, port=port, heap=heap, leashed=False)
-    started.save(_note())
+    with _alone():
+        running = broker.Broker.load(_note())
+        if running is not None and running.alive:
+            raise HeadwayError(f"a broker runs already, on {running.address}: `headway kafka down` stops it")
+        if not jars.cached(jars.BROKER):
+            screen.err.print("fetching Kafka once, 45 MB", highlight=False)
+        started = broker.start(folder, port=port, heap=heap, leashed=False)
+        started.save(_note())
     screen.out.print(f"Kafka listens on {started.address}, its data and log are in {started.folder}", highlight=False)
 
 
 @app.command()
 def down(keep: Annotated[bool, typer.Option("--keep", help="Leave its data where they are.")] = False) -> None:
     """Stop the broker, and remove its data."""
-    running = broker.Broker.load(_note())
-    if running is None:
-        raise HeadwayError("no broker of `headway kafka up` is known: there is nothing to stop")
-    was = running.alive
-    running.stop(keep=keep)
-    _note().unlink(missing_ok=True)
+    with _alone():
+        running = broker.Broker.load(_note())
+        if running is None:
+            raise HeadwayError("no broker of `headway kafka up` is known: there is nothing to stop")
+        was = running.alive
+        running.stop(keep=keep)
+        _note().unlink(missing_ok=True)
     kept = f", its data are in {running.folder}" if keep else ""
     screen.out.print(f"{'stopped' if was else 'it had ended already'}{kept}", highlight=False)
 
