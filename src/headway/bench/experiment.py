@@ -255,8 +255,8 @@ class _Play:
                 self.say(f"starting {done}/{len(self.tasks)}", 0.0)
 
     def _start_one(self, task: Task, table: str) -> Any:
-        arrival = {"arrival": task.arrival} if self.rt.order.gated else {}
-        marked = self.rt.watermark(task.rows(self.spark), "event_time", self.setting.patience_ms, **arrival)
+        arrival = task.arrival if self.rt.order.gated else None
+        marked = self.rt.watermark(task.rows(self.spark), "event_time", self.setting.patience_ms, arrival=arrival)
         if not self.orders[0].gated and self.names[0] != "stock":
             marked = marked.coalesce(1)  # as the gated ones have it: one task a batch, and no shuffle
         writer = self.sink.writer(task.result(marked), table)

@@ -12,6 +12,7 @@ from headway.cli import (
     bench_idle,
     bench_kafka,
     bench_klink,
+    bench_merge,
     bench_report,
     bench_session,
     bench_silence,
@@ -31,6 +32,7 @@ app.command("cold")(bench_cold.cold)
 app.command("coverage")(bench_coverage.coverage)
 app.command("gate")(bench_gate.gate)
 app.command("crash")(bench_crash.crash)
+app.command("merge")(bench_merge.merge)
 app.command("report")(bench_report.report)
 
 

@@ -30,6 +30,7 @@ class InputTracker:
     rate: Rate = field(default_factory=Rate)
     fastest: list[float] = field(default_factory=list)
     read_at: WallMs | None = None
+    first_at: WallMs = WallMs(0)  # when it was first read
     rows_at: WallMs | None = None  # when rows last came, or when we first looked
     confidence: float = 0.95
     parts: dict[int, "PartTracker"] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class InputTracker:
         if since is not None:
             self.rate = self.rate.add(seen.rows, began - since)
         self.read_at = began
+        self.first_at = self.first_at or began
         if seen.rows or self.rows_at is None:
             self.rows_at = began
         if seen.rows:
@@ -69,7 +71,8 @@ class InputTracker:
             # No source has come further than the clock: rows from the future must not make the present late.
             frontier = EventMs(min(frontier, began))
             speaking = [p.newest for p in self.parts.values() if began - p.rows_at < self.spec.idle_after_ms]
-            slowest = EventMs(min([*speaking, frontier]))
+            unheard = len(self.parts) < self.spec.parts and began - self.first_at < self.spec.idle_after_ms
+            slowest = None if unheard else EventMs(min([*speaking, frontier]))
         self.view = replace(
             self.view,
             patience_ms=patience_ms,

@@ -17,6 +17,7 @@ class InputSpec:
     limited: bool = False  # the source hands out its backlog in portions, so a batch may leave arrived rows behind
     source: str | None = None  # the log it reads, if that can be asked how far it has come: see `Reached`
     policy: PatiencePolicy | None = None  # patience that adapts; what is above is then where it starts
+    parts: int = 0  # partitions that will speak, where their frontiers are kept apart and their number is known
     slt_ms: int | None = None  # a slack gate: frontiers, not the clock, tell how far it has come
 
 

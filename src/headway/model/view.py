@@ -45,7 +45,7 @@ class InputView:
     backlog_at: WallMs | None = None  # when it said so
     timeless: int = 0  # rows without an event time, so far
     slt_ms: int | None = None  # behind a slack gate: see `ripe_at_gate`
-    slowest: EventMs | None = None  # the newest event time of that partition which is furthest behind
+    slowest: EventMs | None = None  # the newest event time of that partition which is furthest behind; None: one is unheard
 
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that patience allows now. A stream of old rows is measured by its own frontier."""
@@ -162,13 +162,14 @@ class QueryView:
 def ripe_at_gate(inputs: Sequence[InputView]) -> int | None:
     """max(min_j frontier_j, max_j frontier_j - SLT): the foremost waits for the hindmost, but no longer than SLT.
 
-    An input that has not spoken yet holds the merge back, not the slack.
+    An input, or a partition, that has not spoken yet holds the merge back, not the slack.
     """
-    spoken = [i for i in inputs if i.frontier is not None and i.slowest is not None]
-    if not spoken:
+    reached = [i.frontier for i in inputs if i.frontier is not None]
+    if not reached:
         return None
-    slack = max(i.frontier or 0 for i in spoken) - min(i.slt_ms or 0 for i in spoken)
-    return slack if len(spoken) < len(inputs) else max(slack, min(i.slowest or 0 for i in spoken))
+    slack = max(reached) - min(i.slt_ms or 0 for i in inputs)
+    merged = [i.slowest for i in inputs if i.slowest is not None]
+    return slack if len(merged) < len(inputs) else max(slack, min(merged))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from headway.policy.patience import Fixed, PatiencePolicy, SlackGate
 from headway.spark.merge_order import AT, BUCKET, EXTRA, HASH, NEVER, NULL, SOURCE, TICK, Column, Layout, Step
 from headway.spark.merge_state import STATE, Merger
 from headway.spark.plan import time_column
+from headway.spark.watermark import MOST_PARTS
 
 BUCKETS = 16
 _FAR = "timestamp'2200-01-01'"
@@ -76,7 +77,10 @@ def merge(
     )  # fmt: skip
     schema = _output(output)
     # Frontiers are kept apart by stream: the slowest of them that still speaks decides what is ready.
-    marked = runtime.watermark(rows, time, policy, partition=SOURCE if len(streams) > 1 else None, **watermark)
+    apart = {"partition": SOURCE, "parts": min(len(streams), MOST_PARTS)} if len(streams) > 1 else {}
+    if "late" in watermark:
+        raise SettingError("merge.late", watermark["late"], "nothing: a merge delivers late rows to `step`, with a flag")
+    marked = runtime.watermark(rows, time, policy, **apart, **watermark)
     sent = _sent(marked, layout, time)
     if runtime.order.gated:
         # Without these a bucket would learn of the watermark with its first row, and could not tell that it is late.

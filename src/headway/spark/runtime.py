@@ -37,11 +37,10 @@ from headway.spark.merge import merge
 from headway.spark.plan import PlanSeen, inspect, time_column
 from headway.spark.progress import batch_seen, is_kafka
 from headway.spark.register import register
-from headway.spark.watermark import controlled
+from headway.spark.watermark import MOST_PARTS, controlled
 
 START_TIMEOUT_S = 120
 UNREAD_EVERY = "5 seconds"
-MOST_PARTS = 16  # frontiers that are kept apart: each costs something for every row
 _NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
 
 
@@ -117,6 +116,7 @@ class Runtime:
         *,
         arrival: str | None = None,
         partition: str | None = None,
+        parts: int | None = None,
         name: str | None = None,
         idle_after: str | int = "10 seconds",
         unread: str | None = None,
@@ -126,10 +126,11 @@ class Runtime:
 
         `arrival` names a timestamp column with the time at which a row came in (Kafka's, say); without it the time of
         reading stands for it. `patience` may be given as a bare duration. With `partition`, a column such as Kafka's, the
-        slowest partition whose rows still come decides how far the stream has come. `idle_after` is how long a partition, or
-        the whole input, may be silent before it holds nobody back. Rows without an event time, such as JSON that cannot be
-        parsed, are in no window; they are counted, and written to the folder `unread` as Parquet if it is named. Rows that
-        come too late for their windows are counted, and written to the folder `late` if it is named: see `late_rows`.
+        slowest partition whose rows still come decides how far the stream has come; `parts` says how many there are where no
+        broker does. `idle_after` is how long a partition, or the whole input, may be silent before it holds nobody back.
+        Rows without an event time, such as JSON that cannot be parsed, are in no window; they are counted, and written to the
+        folder `unread` as Parquet if it is named. Rows that come too late for their windows are counted, and written to the
+        folder `late` if it is named: see `late_rows`.
         """
         time_column(rows, column)
         for key, given in (("arrival", arrival), ("partition", partition)):
@@ -147,17 +148,21 @@ class Runtime:
         if label in self._inputs:
             raise SettingError("watermark.name", label, "a name that no other input of this runtime has")
         log = subscription(rows) if jvm.present(self.spark) else None
-        parts = MOST_PARTS if log is None else self._watch.add(log)
+        if parts is not None and (not isinstance(parts, int) or not 1 <= parts <= MOST_PARTS):
+            raise SettingError("watermark.parts", parts, f"a number from 1 to {MOST_PARTS}")
+        in_log = None if log is None else self._watch.add(log)
+        told = parts or in_log
         source = None if log is None else log.key
         self._inputs[label] = InputSpec(
             label, policy.delay_ms, duration_ms("idle_after", idle_after), source=source,
             policy=policy if policy.least_ms < policy.most_ms else None, slt_ms=getattr(policy, "slt_ms", None),
+            parts=min(MOST_PARTS, told or 0) if partition else 0,
         )  # fmt: skip
         if log is not None:
             self._logs[label] = log
         return controlled(
             rows, self._control, column, policy, label, arrival,
-            single=self._one_task, partition=partition, parts=min(MOST_PARTS, max(1, parts)),
+            single=self._one_task, partition=partition, parts=min(MOST_PARTS, max(1, told or MOST_PARTS)),
             late=None if late is None else late_.condition(rows, column, late, label, partition),
         )  # fmt: skip
 

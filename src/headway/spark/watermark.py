@@ -23,6 +23,7 @@ from headway.spark.plan import METRICS
 _DAY, _MOMENT = date(1970, 1, 1), datetime(1970, 1, 1)
 NEWEST, FASTEST, DELAYS = "newest_", "fastest_", "delays_"  # metrics of one partition
 PART_BINS = 16
+MOST_PARTS = 16  # frontiers that are kept apart: each costs something for every row
 OLD_BUCKET_MS = 100  # late rows are counted to this precision where a watermark falls between two buckets
 
 
