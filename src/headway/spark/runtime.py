@@ -128,9 +128,9 @@ class Runtime:
         reading stands for it. `patience` may be given as a bare duration. With `partition`, a column such as Kafka's, the
         slowest partition whose rows still come decides how far the stream has come; `parts` says how many there are where no
         broker does. `idle_after` is how long a partition, or the whole input, may be silent before it holds nobody back.
-        Rows without an event time, such as JSON that cannot be parsed, are in no window; they are counted, and written to the
-        folder `unread` as Parquet if it is named. Rows that come too late for their windows are counted, and written to the
-        folder `late` if it is named: see `late_rows`.
+        Rows without an event time, such as JSON that cannot be parsed, are in no window; they are counted, and written to
+        the folder `unread` as Parquet if it is named. Rows that come too late for their windows are counted, and written to
+        the folder `late` if it is named: see `late_rows`.
         """
         time_column(rows, column)
         for key, given in (("arrival", arrival), ("partition", partition)):
