@@ -53,3 +53,13 @@ def test_a_replay_gives_the_same_rows_whatever_the_time(wall: list[float], tape:
     wall[0] = T - 1_000
     rows = list(PlayerReader(tape).readBetweenOffsets({"rows": 1}, {"rows": 2}))
     assert rows == [("road", f'{{"event_ms":{T + 20},"n":3}}', datetime.fromtimestamp((T + 20) / 1_000, UTC))]
+
+
+def test_who_is_there_before_the_tape_waits_for_it(wall: list[float], tape: str) -> None:
+    wall[0] = T + 1_000
+    there = Path(tape)
+    hidden = there.rename(there.with_name("hidden.json"))
+    reader = PlayerReader(tape)
+    assert reader.read(reader.initialOffset())[1] == {"rows": 0}
+    hidden.rename(there)
+    assert reader.read(reader.initialOffset())[1] == {"rows": 3}

@@ -17,7 +17,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.demo)
+app.add_typer(demo.app, name="demo")
 app.command("run")(run.run)
 app.command("explain")(explain.explain)
 app.command("replay")(replay.replay)

@@ -17,6 +17,7 @@ from headway.cli import (
     bench_session,
     bench_silence,
     bench_soak,
+    bench_traffic,
 )
 
 app = typer.Typer(help="Measure policies, predictions and recovery; results go into a ledger.")
@@ -24,6 +25,7 @@ app.command("klink")(bench_klink.klink)
 app.command("kafka")(bench_kafka.kafka)
 app.command("soak")(bench_soak.soak)
 app.command("silence")(bench_silence.silence)
+app.command("traffic")(bench_traffic.traffic)
 app.command("cost")(bench_cost.cost)
 app.command("density")(bench_density.density)
 app.command("idle")(bench_idle.idle)

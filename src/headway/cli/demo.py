@@ -1,4 +1,4 @@
-"""`headway demo`: the same queries under stock Spark and under Klink, in turns, in one JVM."""
+"""`headway demo`: the same queries under stock Spark and under Klink, in turns, in one JVM; more demos by name."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,12 +12,18 @@ from headway.bench.ledger import origin
 from headway.bench.report import page
 from headway.bench.suite import Segment, by_setting, measures, ratio_to_best
 from headway.cli import given, screen
+from headway.cli.demo_traffic import traffic
 
 POLICIES = ("stock-tuned", "klink")
 WARM_UP = Setting(queries=4, rate=200, settle=2, seconds=10)
 
+app = typer.Typer()
+app.command("traffic")(traffic)
 
+
+@app.callback(invoke_without_command=True)
 def demo(
+    context: typer.Context,
     queries: Annotated[int, typer.Option(help="Streaming queries that run side by side.")] = 12,
     rate: Annotated[int, typer.Option(help="Events per second and query.")] = 200,
     seconds: Annotated[int, typer.Option(help="Measured seconds per policy and round.")] = 9,
@@ -27,6 +33,8 @@ def demo(
     cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
 ) -> None:
     """Show what it does: windows of a dozen queries, stock Spark against Klink, in about two minutes."""
+    if context.invoked_subcommand is not None:
+        return
     for key, value in (("queries", queries), ("rate", rate), ("seconds", seconds), ("rounds", rounds)):
         given.at_least(key, value, 1)
     given.new_file("out", out / "index.html" if out.is_dir() else out)

@@ -24,7 +24,7 @@ Row = tuple[str, str, datetime]
 
 
 class PlayerReader(SimpleDataSourceStreamReader):
-    """Hands out what has come in by now."""
+    """Hands out what has come in by now; nothing as long as there is no file."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -32,10 +32,9 @@ class PlayerReader(SimpleDataSourceStreamReader):
 
     @property
     def tape(self) -> dict[str, list[Any]]:
-        if self._tape is None:
+        if self._tape is None and Path(self._path).exists():
             self._tape = json.loads(Path(self._path).read_text("utf-8"))
-        assert self._tape is not None
-        return self._tape
+        return self._tape or {"at": [], "topic": [], "value": []}
 
     def initialOffset(self) -> Offset:
         return {"rows": 0}
@@ -69,11 +68,16 @@ class PlayerSource(DataSource):
 
 
 def record(topics: Mapping[str, Any], path: Path) -> None:
-    """Write the rows of feeds (`headway.workloads.feed.Feed`), by topic, into a file that can be played."""
+    """Write the rows of feeds (`headway.workloads.feed.Feed`), by topic, into a file that can be played.
+
+    Queries may be started before there is the file: so they are ready when its first row comes in.
+    """
     rows = [(at, topic, value.decode()) for topic, feed in topics.items() for at, value, _ in feed.rows()]
     rows.sort(key=lambda row: row[0])  # those that come in together stay in the order of their feed
     tape = {"at": [at for at, _, _ in rows], "topic": [t for _, t, _ in rows], "value": [v for _, _, v in rows]}
-    path.write_text(json.dumps(tape), "utf-8")
+    unfinished = path.with_suffix(".part")  # somebody may be waiting for it already
+    unfinished.write_text(json.dumps(tape), "utf-8")
+    unfinished.rename(path)
 
 
 def play(spark: Any, path: Path) -> Any:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from headway.errors import SettingError
 from headway.workloads import phones, taxi
+from headway.workloads.bus_delays import Growing, Holdup, Periodic
 from headway.workloads.delays import Constant, Delay
 from headway.workloads.feed import Feed, merged
 from headway.workloads.linear_road import reports
 from headway.workloads.linear_road.traffic import Traffic
+from headway.workloads.traffic import Streets, city
 from headway.workloads.ysb import Ysb
 
 REPORTS = 40  # of each vehicle
@@ -59,6 +61,23 @@ def traffic(wanted: Wanted) -> Traffic:
     return Traffic(wanted.seed, wanted.base_ms, wanted.rate / REPORTS, reports=REPORTS, every_ms=3_000, steady=True)
 
 
+def _streets(pick: Callable[[Streets], Callable[[int, int], Feed]], holdup: Holdup) -> Callable[[Wanted], Iterator[Feed]]:
+    """Buses or roads. Rows that are held up may come in long after the stream's end, so the last piece has them all."""
+
+    def make(wanted: Wanted) -> Iterator[Feed]:
+        streets = Streets(wanted.seed, wanted.base_ms, wanted.seconds, wanted.rate, holdup)
+        reports = pick(streets)
+        last_ms = int(streets.bus_arrivals[-1]) + 1
+
+        def piece(since_ms: int, until_ms: int) -> Feed:
+            until_ms = max(until_ms, last_ms) if until_ms == wanted.until_ms else until_ms
+            return reports(since_ms, until_ms).delayed(wanted.delay, wanted.seed + since_ms)
+
+        return merged(_generated(piece, wanted))
+
+    return make
+
+
 def _recorded(read: Callable[[], Feed]) -> Callable[[Wanted], Iterator[Feed]]:
     def make(wanted: Wanted) -> Iterator[Feed]:
         feed = read().rebased(wanted.base_ms, wanted.speed).between(wanted.base_ms, wanted.until_ms)
@@ -71,9 +90,15 @@ FEEDS: dict[str, Callable[[Wanted], Iterator[Feed]]] = {
     "ysb": _ysb,
     "taxi": _taxis,
     "linear-road": _traffic,
+    "traffic-bus": _streets(lambda streets: streets.bus, Periodic()),
+    "traffic-bus-growing": _streets(lambda streets: streets.bus, Growing()),
+    "traffic-road": _streets(lambda streets: streets.road, Periodic()),
     "taxi-real": _recorded(taxi.trips),
     "taxi-late": _recorded(taxi.late_trips),
     "linear-road-real": _recorded(reports.real),
+    "bus-dublin": _recorded(city.dublin),
+    "bus-austin": _recorded(city.austin),
+    "road-aarhus": _recorded(city.aarhus),
     "phones-1": _recorded(lambda: phones.phones(1)),
     "phones-2": _recorded(lambda: phones.phones(2)),
     "phones-3": _recorded(lambda: phones.phones(3)),

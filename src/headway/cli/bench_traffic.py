@@ -1,0 +1,102 @@
+"""`headway bench traffic`: who sets the slack threshold best, live: all tuners side by side over the same late buses."""
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich import box
+from rich.table import Table
+
+from headway.bench.ledger import Ledger
+from headway.cli import given, screen
+from headway.cli.claims import LEDGER
+from headway.cli.traffic_run import LEAD_S, SETTLE_S, Outcome, Plan, Played, play
+from headway.policy.patience import Deadline, PatiencePolicy
+from headway.policy.slack import MaxTimestamp, SlackPolicy, StaticSlack, TcpAdaptation
+
+EXPERIMENT = "traffic"
+START_S = 10  # all queries
+LOW_MS, HIGH_MS = 1_000, 10_000
+
+
+def traffic(
+    seconds: Annotated[int, typer.Option(help="How long windows are counted.")] = 140,
+    rate: Annotated[int, typer.Option(help="Reports per second of each stream.")] = 500,
+    deadline: Annotated[float, typer.Option(help="Seconds from a window's end to its result.")] = 6.0,
+    seeds: Annotated[str, typer.Option(help="Seeds.")] = "1",
+    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "4g",
+    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+) -> None:
+    """Buses fall eight seconds behind and catch up again; a query for each tuner looks for congestion meanwhile."""
+    for key, value in (("seconds", seconds), ("rate", rate)):
+        given.at_least(key, value, 1)
+    given.at_least("deadline", deadline, 0.1)
+    deadline_ms = round(deadline * 1_000)
+    policies = {name: Deadline(deadline_ms, tuner) for name, tuner in tuners(deadline_ms).items()}
+    numbers, book = given.wholes("seeds", seeds, least=0), Ledger(ledger)
+    with screen.spark_session("headway-traffic", cores=given.cores(cores), memory=given.memory(memory)) as spark:
+        for seed in numbers:
+            played = _play(spark, policies, seconds, rate, seed)
+            told = {"scenario": "periodic", "rate": rate, "seconds": seconds, "deadline_ms": deadline_ms}
+            found = {outcome.name.replace("_", "-"): figures(outcome, played, deadline_ms) for outcome in played.outcomes}
+            for name, figured in found.items():
+                book.append(EXPERIMENT, name, told, seed, figured)
+            screen.out.print(_table(found, seed))
+
+
+def tuners(deadline_ms: int) -> dict[str, SlackPolicy | None]:
+    """By the name of their query; None is the tuner that Deadline has of its own."""
+    return {
+        "static_low": StaticSlack(LOW_MS),
+        "static_high": StaticSlack(HIGH_MS),
+        "max_timestamp": MaxTimestamp(),
+        "tcp": TcpAdaptation(),
+        "static_deadline": StaticSlack(deadline_ms - 500),
+        "sltuner": None,
+    }
+
+
+def _play(spark: Any, policies: dict[str, Deadline], seconds: int, rate: int, seed: int) -> Played:
+    made: dict[str, PatiencePolicy] = dict(policies)
+    with (
+        tempfile.TemporaryDirectory(prefix="headway-traffic-", ignore_cleanup_errors=True) as folder,
+        screen.Bar([float(START_S + LEAD_S + SETTLE_S + seconds)]) as bar,
+    ):
+        bar.begin(f"seed {seed}, {len(policies)} tuners side by side")
+
+        def show(plan: Plan, *_: object) -> None:
+            bar.say("measuring", max(0.0, plan.until_ms / 1_000 - time.time()))
+
+        return play(spark, Plan(made, seconds, rate=rate, seed=seed), Path(folder), show)
+
+
+def figures(outcome: Outcome, played: Played, deadline_ms: int) -> dict[str, Any]:
+    """`late_met` of who broke the deadline is the number of all rows, so that the best baseline is one that kept it."""
+    latencies = np.array(outcome.latencies_ms or [0.0])
+    beyond = float((latencies > deadline_ms).mean())
+    right = sum(played.truth.get(event) == seen for event, seen in outcome.events.items())
+    return {
+        "windows": len(latencies),
+        "mean_ms": round(float(latencies.mean()), 1),
+        "max_ms": round(float(latencies.max()), 1),
+        "beyond_share": round(beyond, 4),
+        "late_rows": outcome.late,
+        "late_met": outcome.late if beyond == 0 else 2 * played.plan.rate * played.plan.seconds,
+        "events": len(outcome.events),
+        "events_right": right,
+        "events_true": len(played.truth),
+    }
+
+
+def _table(found: dict[str, dict[str, Any]], seed: int) -> Table:
+    made = Table(box=box.SIMPLE_HEAD, title=f"seed {seed}", title_justify="left")
+    for head in ("tuner", "mean s", "longest s", "beyond the deadline", "late rows", "events", "of them right", "true"):
+        made.add_column(head, justify="left" if head == "tuner" else "right")
+    for name, f in found.items():
+        times = (f"{f['mean_ms'] / 1000:.2f}", f"{f['max_ms'] / 1000:.2f}", f"{f['beyond_share']:.1%}")
+        made.add_row(name, *times, *(f"{f[key]:,}" for key in ("late_rows", "events", "events_right", "events_true")))
+    return made
