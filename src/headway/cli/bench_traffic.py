@@ -71,7 +71,7 @@ def _play(spark: Any, policies: dict[str, Deadline], seconds: int, rate: int, se
         def show(plan: Plan, *_: object) -> None:
             bar.say("measuring", max(0.0, plan.until_ms / 1_000 - time.time()))
 
-        return play(spark, Plan(made, seconds, rate=rate, seed=seed), Path(folder), show)
+        return play(spark, Plan(made, seconds=seconds, rate=rate, seed=seed), Path(folder), show)
 
 
 def figures(outcome: Outcome, played: Played, deadline_ms: int) -> dict[str, Any]:

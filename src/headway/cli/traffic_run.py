@@ -36,7 +36,9 @@ class Plan:
     rate: int = 500
     city: tuple[Feed, Feed] | None = None  # real buses and roads, in place of made ones
     seed: int = 1
+    lead_s: int = LEAD_S
     settle_s: int = SETTLE_S
+    quiet_s: int = QUIET_S
 
     @property
     def until_ms(self) -> int:
@@ -50,7 +52,7 @@ class Plan:
     def streams(self) -> tuple[Feed, Feed]:
         """Buses, whose reports fall behind, and roads."""
         start_ms, seconds = self.base_ms - self.settle_s * 1_000, self.settle_s + self.seconds + OVER_S
-        slow = Periodic(from_s=Periodic().period_s - self.settle_s - QUIET_S)
+        slow = Periodic(from_s=Periodic().period_s - self.settle_s - self.quiet_s)
         if self.city is None:
             streets = Streets(self.seed, start_ms, seconds, self.rate, slow)
             return streets.bus(), streets.road()
@@ -114,7 +116,7 @@ def play(spark: Any, plan: Plan, folder: Path, show: Show) -> Played:
 
     with Runtime(spark, journal=folder / "journal.db") as rt:
         handles = {name: _start(rt, spark, folder, name, patience) for name, patience in plan.policies.items()}
-        plan = replace(plan, base_ms=_now_ms() + (LEAD_S + plan.settle_s) * 1_000)
+        plan = replace(plan, base_ms=_now_ms() + (plan.lead_s + plan.settle_s) * 1_000)
         bus, road = plan.streams()
         truth = found(troubles(bus, "bus"), troubles(road, "road"))
         record({"bus": bus, "road": road}, folder / TAPE)
