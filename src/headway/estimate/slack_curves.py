@@ -11,7 +11,6 @@ from headway.estimate.slack_period import period_of
 from headway.estimate.slack_reports import History, Report, columns, phase_features
 from headway.model.arrays import Floats
 
-
 OVERHEAD_LESSONS = 30
 
 
