@@ -18,7 +18,7 @@ LOOKS = {
     "deadline": ("#CC79A7", "dashdot"),
 }
 BARS = "▁▂▃▄▅▆▇█"
-SHOWN = 24  # windows whose latency is drawn in the table
+SHOWN = 16  # windows whose latency is drawn in the table
 
 
 def table(plan: Plan, watched: Mapping[str, Watched], truth: Mapping[Event, Seen], now_ms: int) -> Table:
@@ -29,7 +29,7 @@ def table(plan: Plan, watched: Mapping[str, Watched], truth: Mapping[Event, Seen
     table.add_column("patience", no_wrap=True)
     for head in ("waits s", "latency s", "late rows", "events", "of true"):
         table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("latency of the last windows", no_wrap=True)
+    table.add_column("last windows", no_wrap=True)
     for name, seen in watched.items():
         out = [end for end in ends if end <= seen.watermark]
         behind = latencies_ms(seen.batches, out, now_ms)

@@ -11,8 +11,6 @@ from headway.estimate.slack_period import period_of
 from headway.estimate.slack_reports import History, Report, columns, phase_features
 from headway.model.arrays import Floats
 
-OVERHEAD_LESSONS = 30
-
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -120,8 +118,5 @@ def _thinned(reports: tuple[Report, ...], fresh: int = 24, of_older: int = 4) ->
 
 
 def overhead_ms(lessons: Sequence[Report]) -> float:
-    """How much longer than its threshold allows a tuple took at most: reading, processing, queueing for it.
-
-    Of late, that is: an engine that has just started takes many times as long, and must be forgiven.
-    """
-    return max((max(0.0, r.latency_ms - r.slt_ms) for r in lessons[-OVERHEAD_LESSONS:]), default=0.0)
+    """How much longer than its threshold allows a tuple took at most: reading, processing, queueing for it."""
+    return max((max(0.0, r.latency_ms - r.slt_ms) for r in lessons), default=0.0)
