@@ -27,6 +27,7 @@ def traffic(
     rate: Annotated[int, typer.Option(help="Reports per second of each stream.")] = 500,
     deadline: Annotated[float, typer.Option(help="Seconds from a window's end to its result.")] = 6.0,
     seeds: Annotated[str, typer.Option(help="Seeds.")] = "1",
+    warm: Annotated[int, typer.Option(help="Seconds of the same before that, not counted: a young JVM is slow.")] = 60,
     ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
     memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "4g",
     cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
@@ -34,11 +35,14 @@ def traffic(
     """Buses fall eight seconds behind and catch up again; a query for each tuner looks for congestion meanwhile."""
     for key, value in (("seconds", seconds), ("rate", rate)):
         given.at_least(key, value, 1)
+    given.at_least("warm", warm, 0)
     given.at_least("deadline", deadline, 0.1)
     deadline_ms = round(deadline * 1_000)
     policies = {name: Deadline(deadline_ms, tuner) for name, tuner in tuners(deadline_ms).items()}
     numbers, book = given.wholes("seeds", seeds, least=0), Ledger(ledger)
     with screen.spark_session("headway-traffic", cores=given.cores(cores), memory=given.memory(memory)) as spark:
+        if warm:
+            _play(spark, policies, warm, rate, seed=0)
         for seed in numbers:
             played = _play(spark, policies, seconds, rate, seed)
             told = {"scenario": "periodic", "rate": rate, "seconds": seconds, "deadline_ms": deadline_ms}

@@ -49,12 +49,12 @@ def sparks(values_ms: Sequence[float], most_ms: float = 10_000) -> str:
 
 
 def summary(played: Played, deadline_ms: float | None) -> Table:
-    """What came of it all."""
+    """What came of it all: latency, events found, those of them with too few reports, and windows beyond the deadline."""
     table = Table(box=box.SIMPLE_HEAD, title=f"{played.plan.seconds} windows, {len(played.truth):,} true events")
     table.title_justify = "left"
     table.add_column("patience", no_wrap=True)
-    heads = ["mean latency s", "longest", "late rows", "events found", "of true", "counts too low", "not true"]
-    for head in [*heads, *([] if deadline_ms is None else ["windows beyond the deadline"])]:
+    heads = ["mean s", "longest", "late rows", "found", "of true", "too few", "untrue"]
+    for head in [*heads, *([] if deadline_ms is None else ["beyond"])]:
         table.add_column(head, justify="right")
     for outcome in played.outcomes:
         hit, low, wrong = judged(outcome, played.truth)
