@@ -2,6 +2,7 @@
 
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,18 +15,23 @@ from headway.bench.ledger import Ledger
 from headway.cli import given, screen
 from headway.cli.claims import LEDGER
 from headway.cli.traffic_run import LEAD_S, SETTLE_S, Outcome, Plan, Played, play
-from headway.policy.patience import Deadline, PatiencePolicy
+from headway.errors import SettingError
+from headway.policy.patience import Deadline
 from headway.policy.slack import MaxTimestamp, SlackPolicy, StaticSlack, TcpAdaptation
 
 EXPERIMENT = "traffic"
 START_S = 10  # all queries
-LOW_MS, HIGH_MS = 1_000, 10_000
+LOW_MS = 1_000
+SCENARIOS = {"periodic": (6_000, 10_000), "growing": (35_000, 150_000)}  # the deadline, and a threshold beyond it
 
 
 def traffic(
+    scenario: Annotated[str, typer.Option(help="How the buses fall behind: periodic or growing.")] = "periodic",
     seconds: Annotated[int, typer.Option(help="How long windows are counted.")] = 140,
     rate: Annotated[int, typer.Option(help="Reports per second of each stream.")] = 500,
-    deadline: Annotated[float, typer.Option(help="Seconds from a window's end to its result.")] = 6.0,
+    deadline: Annotated[
+        float | None, typer.Option(help="Seconds from a window's end to its result; 6, or 35 of a growing delay.")
+    ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds.")] = "1",
     warm: Annotated[int, typer.Option(help="Seconds of the same before that, not counted: a young JVM is slow.")] = 60,
     ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
@@ -36,27 +42,31 @@ def traffic(
     for key, value in (("seconds", seconds), ("rate", rate)):
         given.at_least(key, value, 1)
     given.at_least("warm", warm, 0)
-    given.at_least("deadline", deadline, 0.1)
-    deadline_ms = round(deadline * 1_000)
-    policies = {name: Deadline(deadline_ms, tuner) for name, tuner in tuners(deadline_ms).items()}
+    if scenario not in SCENARIOS:
+        raise SettingError("scenario", scenario, f"one of {', '.join(SCENARIOS)}")
+    given.at_least("deadline", 6.0 if deadline is None else deadline, 0.1)
+    usual_ms, high_ms = SCENARIOS[scenario]
+    deadline_ms = usual_ms if deadline is None else round(deadline * 1_000)
+    policies = {name: Deadline(deadline_ms, tuner) for name, tuner in tuners(deadline_ms, high_ms).items()}
+    plan = Plan(policies, seconds=seconds, rate=rate, growing=scenario == "growing")
     numbers, book = given.wholes("seeds", seeds, least=0), Ledger(ledger)
     with screen.spark_session("headway-traffic", cores=given.cores(cores), memory=given.memory(memory)) as spark:
         if warm:
-            _play(spark, policies, warm, rate, seed=0)
+            _play(spark, replace(plan, seconds=warm, seed=0, growing=False))
         for seed in numbers:
-            played = _play(spark, policies, seconds, rate, seed)
-            told = {"scenario": "periodic", "rate": rate, "seconds": seconds, "deadline_ms": deadline_ms}
+            played = _play(spark, replace(plan, seed=seed))
+            told = {"scenario": scenario, "rate": rate, "seconds": seconds, "deadline_ms": deadline_ms}
             found = {outcome.name.replace("_", "-"): figures(outcome, played, deadline_ms) for outcome in played.outcomes}
             for name, figured in found.items():
                 book.append(EXPERIMENT, name, told, seed, figured)
             screen.out.print(_table(found, seed))
 
 
-def tuners(deadline_ms: int) -> dict[str, SlackPolicy | None]:
+def tuners(deadline_ms: int, high_ms: int) -> dict[str, SlackPolicy | None]:
     """By the name of their query; None is the tuner that Deadline has of its own."""
     return {
         "static_low": StaticSlack(LOW_MS),
-        "static_high": StaticSlack(HIGH_MS),
+        "static_high": StaticSlack(high_ms),
         "max_timestamp": MaxTimestamp(),
         "tcp": TcpAdaptation(),
         "static_deadline": StaticSlack(deadline_ms - 500),
@@ -64,18 +74,17 @@ def tuners(deadline_ms: int) -> dict[str, SlackPolicy | None]:
     }
 
 
-def _play(spark: Any, policies: dict[str, Deadline], seconds: int, rate: int, seed: int) -> Played:
-    made: dict[str, PatiencePolicy] = dict(policies)
+def _play(spark: Any, plan: Plan) -> Played:
     with (
         tempfile.TemporaryDirectory(prefix="headway-traffic-", ignore_cleanup_errors=True) as folder,
-        screen.Bar([float(START_S + LEAD_S + SETTLE_S + seconds)]) as bar,
+        screen.Bar([float(START_S + LEAD_S + SETTLE_S + plan.seconds)]) as bar,
     ):
-        bar.begin(f"seed {seed}, {len(policies)} tuners side by side")
+        bar.begin(f"seed {plan.seed}, {len(plan.policies)} tuners side by side")
 
-        def show(plan: Plan, *_: object) -> None:
-            bar.say("measuring", max(0.0, plan.until_ms / 1_000 - time.time()))
+        def show(begun: Plan, *_: object) -> None:
+            bar.say("measuring", max(0.0, begun.until_ms / 1_000 - time.time()))
 
-        return play(spark, Plan(made, seconds=seconds, rate=rate, seed=seed), Path(folder), show)
+        return play(spark, plan, Path(folder), show)
 
 
 def figures(outcome: Outcome, played: Played, deadline_ms: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 from headway.cli.run import first_line
 from headway.errors import HeadwayError
 from headway.policy.patience import PatiencePolicy
-from headway.workloads.bus_delays import Periodic
+from headway.workloads.bus_delays import Growing, Holdup, Periodic
 from headway.workloads.feed import Feed
 from headway.workloads.traffic import Streets, buses, congestion, found, held_up, one_city, roads, troubles
 from headway.workloads.traffic.truth import SLIDE_MS, Event, Seen
@@ -35,6 +35,7 @@ class Plan:
     seconds: int = 45
     rate: int = 500
     city: tuple[Feed, Feed] | None = None  # real buses and roads, in place of made ones
+    growing: bool = False  # the buses fall behind for ever, instead of again and again
     seed: int = 1
     lead_s: int = LEAD_S
     settle_s: int = SETTLE_S
@@ -52,7 +53,8 @@ class Plan:
     def streams(self) -> tuple[Feed, Feed]:
         """Buses, whose reports fall behind, and roads."""
         start_ms, seconds = self.base_ms - self.settle_s * 1_000, self.settle_s + self.seconds + OVER_S
-        slow = Periodic(from_s=Periodic().period_s - self.settle_s - self.quiet_s)
+        periodic = Periodic(from_s=Periodic().period_s - self.settle_s - self.quiet_s)
+        slow: Holdup = Growing() if self.growing else periodic
         if self.city is None:
             streets = Streets(self.seed, start_ms, seconds, self.rate, slow)
             return streets.bus(), streets.road()
