@@ -55,7 +55,7 @@ def test_every_claim_names_what_the_experiments_write_down() -> None:
     short = replace(SHORT, seconds=5)
     fields = {*paper.simulate(short, "tcp", 2), "latency_nrmse", "slack_ready_nrmse", "train_s"}
     names = {(name, who) for name, who, _ in paper.tasks([*paper.SCENARIOS, "models"], 1)}
-    for claim in book:
+    for claim in (c for c in book if "sim" in c):  # others are measured live
         assert claim["field"] in fields and claim["sim"]["metric"] in METRICS
         for at in claim["at"]:
             assert {(at["scenario"], who) for who in (claim["candidate"], *claim.get("baselines", ()))} <= names

@@ -29,6 +29,7 @@ def _note() -> Path:
 @contextmanager
 def _alone() -> Iterator[None]:
     """One `up` or `down` at a time: of two at once, one would start a broker that nobody knows of."""
+    _note().parent.mkdir(parents=True, exist_ok=True)
     with _note().with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
