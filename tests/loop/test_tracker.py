@@ -4,11 +4,13 @@ from typing import Any
 
 import pytest
 
+from headway.estimate.slack_reports import Report
 from headway.loop.partitions import Partitions
 from headway.loop.tracker import LIVE_MEMORY, QueryTracker, late_rows
 from headway.model.deadline import Deadlines, Grid
 from headway.model.message import BatchSeen, InputSeen, InputSpec, PartEnd, PartSeen, QuerySpec, Reached
 from headway.model.time import EventMs, WallMs
+from headway.policy.patience import Deadline
 
 T = 1_000_000_000_000 // 3_000 * 3_000  # some moment on the grid
 FRESH = {"seq": 0, "wm": 0, "live": 0}
@@ -298,3 +300,34 @@ def test_rows_without_an_event_time_are_counted() -> None:
     played(track, 0, T + 100, rows(10, T, timeless=3))
     played(track, 1, T + 400, rows(10, T, timeless=1))
     assert track.view().inputs[0].timeless == 4
+
+
+def learning(reports: list[Report]) -> QueryTracker:
+    """A query with a deadline, that notes what its tuner is told instead of learning from it."""
+    policy = Deadline("6 s")
+    track = tracker(policy.delay_ms, policy=policy, slt_ms=policy.slt_ms)
+    track.tuning.step = reports.append
+    track.asked(WallMs(T), FRESH)
+    return track
+
+
+def test_a_tuner_learns_nothing_from_spark_s_own_watermark_of_ten_years_ago() -> None:
+    reports: list[Report] = []
+    track = learning(reports)
+    offset = track.granted(WallMs(T), EventMs(T))
+    track.saw(batch(0, T, 100, rows(1_000, T - 50), watermark=T - 315_360_000_000))
+    track.asked(WallMs(T + 100), offset)
+    assert reports == []
+    played(track, 1, T + 3_000, rows(1_000, T + 2_950), announce=T + 3_000)
+    assert [report.latency_ms for report in reports] == [3_100]
+
+
+def test_a_wait_is_put_down_to_the_threshold_under_which_its_watermark_was_announced() -> None:
+    reports: list[Report] = []
+    track = learning(reports)
+    played(track, 0, T, rows(1_000, T - 50), announce=T)
+    track.tuning.slt_ms = 750.0  # from the next batch on
+    played(track, 1, T + 3_000, rows(1_000, T + 2_950), announce=T + 3_000)
+    played(track, 2, T + 6_000, rows(1_000, T + 5_950), announce=T + 6_000)
+    played(track, 3, T + 9_000, rows(1_000, T + 8_950))
+    assert [report.slt_ms for report in reports] == [3_000, 3_000, 750]

@@ -186,6 +186,7 @@ class QueryTracker:
         self._last: BatchSeen | None = None  # the batch that the last grant led to
         self._view: QueryView | None = None
         self._late_before = 0  # rows, when the threshold was last thought about
+        self._slts = [0.0, 0.0]  # thresholds under which the last watermark was announced, and the one that is swept
 
     def saw(self, batch: BatchSeen) -> str | None:
         """Take in a finished batch. Says what is wrong if a watermark that was announced did not take."""
@@ -204,7 +205,8 @@ class QueryTracker:
             self.selectivity = 0.8 * self.selectivity + 0.2 * min(1.0, batch.state_updated / rows)
         self.state_rows, self.state_bytes = batch.state_rows, batch.state_bytes
         self._view = None
-        if self.tuning is not None and (batch.watermark or 0) > self.refusing:
+        # Until the first announcement Spark's own watermark is ten years back, and says nothing.
+        if self.tuning is not None and 0 < self._sweeping <= (batch.watermark or 0) and self._sweeping > self.refusing:
             self._tune(batch)
         took, self.swept = batch.watermark or EventMs(0), max(self.swept, batch.watermark or EventMs(0), self._sweeping)
         self.refusing = took
@@ -221,7 +223,7 @@ class QueryTracker:
         newest = max(v.frontier or 0 for v in spoken)
         late = sum(t.view.late_rows for t in gates)
         report = Report(
-            "query", batch.ended / 1000, float(gates[0].view.slt_ms or 0),
+            "query", batch.ended / 1000, self._slts[1],
             latency_ms=float(batch.ended - (batch.watermark or 0)),
             slack_ready=late - self._late_before,
             window_ms=self.spec.deadlines.period_ms,
@@ -281,10 +283,10 @@ class QueryTracker:
         """The offset that lets the query through. Unchanged when nothing is announced: then Spark runs a batch only if a
         source has rows, and asks again if none has."""
         self.granted_at, self.waiting_since, self._view, self._last = now, None, None, None
-        self._sweeping = self.announced
+        self._sweeping, self._slts[1] = self.announced, self._slts[0]
         if announce is None or announce <= self.announced:
             return self.start
-        self.announced = announce
+        self.announced, self._slts[0] = announce, float(min((t.view.slt_ms or 0 for t in self._gates), default=0))
         live = int(all(i.view.live for i in self.inputs.values()))
         return {"seq": self.start["seq"] + 1, "wm": announce, "live": live}
 
