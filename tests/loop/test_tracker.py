@@ -331,3 +331,12 @@ def test_a_wait_is_put_down_to_the_threshold_under_which_its_watermark_was_annou
     played(track, 2, T + 6_000, rows(1_000, T + 5_950), announce=T + 6_000)
     played(track, 3, T + 9_000, rows(1_000, T + 8_950))
     assert [report.slt_ms for report in reports] == [3_000, 3_000, 750]
+
+
+def test_of_windows_that_come_out_together_the_first_has_waited_longest() -> None:
+    reports: list[Report] = []
+    track = learning(reports)
+    played(track, 0, T, rows(1_000, T - 50), announce=T)
+    played(track, 1, T + 3_000, rows(1_000, T + 2_950), announce=T + 9_000)
+    played(track, 2, T + 12_000, rows(1_000, T + 11_950), announce=T + 12_000)
+    assert [report.latency_ms for report in reports] == [3_100, 12_100 - 3_000]

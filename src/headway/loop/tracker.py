@@ -205,30 +205,33 @@ class QueryTracker:
             self.selectivity = 0.8 * self.selectivity + 0.2 * min(1.0, batch.state_updated / rows)
         self.state_rows, self.state_bytes = batch.state_rows, batch.state_bytes
         self._view = None
-        # Until the first announcement Spark's own watermark is ten years back, and says nothing.
-        if self.tuning is not None and 0 < self._sweeping <= (batch.watermark or 0) and self._sweeping > self.refusing:
-            self._tune(batch)
-        took, self.swept = batch.watermark or EventMs(0), max(self.swept, batch.watermark or EventMs(0), self._sweeping)
+        # Until something is announced Spark's own watermark is ten years back, and says nothing.
+        took = EventMs((batch.watermark or 0) if self._sweeping else 0)
+        if self.tuning is not None and took > self.refusing:
+            self._tune(batch, took)
+        self.swept = max(self.swept, took, self._sweeping)
         self.refusing = took
         if took < self._sweeping:
             return f"announced watermark {self._sweeping} did not take: batch {batch.batch} ran with {took}"
         return None
 
-    def _tune(self, batch: BatchSeen) -> None:
+    def _tune(self, batch: BatchSeen, watermark: EventMs) -> None:
         """A window has come out: what that says of the slack threshold under which it did."""
         gates = self._gates
         spoken = [t.view for t in gates if t.view.frontier is not None and t.view.slowest is not None]
         if not spoken:
             return
         newest = max(v.frontier or 0 for v in spoken)
+        # Of the windows that came out together the first has waited longest.
+        first = min(watermark, self.spec.deadlines.after(self.refusing)) if self.refusing else watermark
         late = sum(t.view.late_rows for t in gates)
         report = Report(
             "query", batch.ended / 1000, self._slts[1],
-            latency_ms=float(batch.ended - (batch.watermark or 0)),
+            latency_ms=float(batch.ended - first),
             slack_ready=late - self._late_before,
             window_ms=self.spec.deadlines.period_ms,
             gap_ms=float(newest - min(v.slowest or 0 for v in spoken)),
-            waiting_ms=float(max(0, newest - (batch.watermark or 0))),
+            waiting_ms=float(max(0, newest - watermark)),
         )  # fmt: skip
         self._late_before = late
         self.aside(lambda: self.tuning.step(report))
