@@ -12,7 +12,7 @@ from headway.estimate.slack_models import known
 from headway.policy.slack.graph import Graph
 from headway.policy.slack.view import SlackSeen, SLTs
 
-FIRST_TRIED = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75)  # of an operator's part of the deadline
+FIRST_TRIED = (0.125, 0.1875, 0.25, 0.3125, 0.375, 0.5)  # of an operator's part of the deadline: half is left for the rest
 STEPS = 64  # thresholds from nothing to the deadline
 STRIDES = (16, 8, 4, 2, 1)  # in thresholds; a long one first
 
