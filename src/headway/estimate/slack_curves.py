@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 
@@ -45,7 +46,9 @@ class Learner:
         enough: int = 12,
         refit_every: int = 60,
         sigmas: float = 2.0,
+        pace_ms: float = 0.0,
     ) -> None:
+        """`pace_ms` is how far apart the moments are at which somebody looks what has come in."""
         if len(thresholds) < 2 or sorted(set(thresholds)) != list(thresholds):
             raise SettingError("slack.thresholds", list(thresholds)[:5], "two or more, ascending")
         if enough < 3 or keep < enough:
@@ -53,6 +56,7 @@ class Learner:
         self.thresholds = np.array(thresholds, dtype=np.float64)
         self.estimator = known(estimator)
         self.period_s, self.keep, self.enough, self.refit_every, self.sigmas = period_s, keep, enough, refit_every, sigmas
+        self.pace_ms = pace_ms
         self.histories: dict[str, History] = {}
         self.cycles: dict[str, float | None] = {}
         self._models: dict[str, tuple[Fitted, Fitted]] = {}
@@ -77,7 +81,9 @@ class Learner:
         at = (last.at_s + self.period_s) * ones
         x = phase_features(self.thresholds, at, last.threads * ones, last.window_ms * ones, self.cycles[operator])
         mean, sd = latency.predict(x)
-        extra, grew = overhead_ms(history.lessons), last.waiting_ms - history.reports[-2].waiting_ms
+        # Sooner or later a tuple comes right after a look, and two batches, one that reads and one that emits, before it is out.
+        extra = max(overhead_ms(history.lessons), self.pace_ms + 2 * median(r.batch_ms for r in history.reports))
+        grew = last.waiting_ms - history.reports[-2].waiting_ms
         least = np.minimum(self.thresholds, last.waiting_ms + max(0.0, grew)) + extra
         most = np.minimum(self.thresholds, last.waiting_ms + self.period_s * 1000) + extra
         bounded = np.clip(mean + self.sigmas * sd, np.minimum(least, most), most)

@@ -22,6 +22,7 @@ class Report:
     window_ms: float = 0.0
     gap_ms: float = 0.0  # how far the slowest stream is behind the fastest
     waiting_ms: float = 0.0  # the age of the oldest tuple that waits
+    batch_ms: float = 0.0  # how long it took to bring the result out, where that is done in batches
 
 
 def clock_features(slt_ms: Floats, at_s: Floats, threads: Floats, window_ms: Floats) -> Floats:

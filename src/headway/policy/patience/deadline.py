@@ -9,6 +9,7 @@ from headway.estimate.slack_curves import Learner
 from headway.estimate.slack_reports import Report
 from headway.model.patience import Delays
 from headway.model.time import duration_ms
+from headway.model.view import GATE_MOST_MS
 from headway.policy.slack.graph import Graph
 from headway.policy.slack.tuner import SLTuner
 from headway.policy.slack.view import SlackPolicy, SlackSeen
@@ -61,7 +62,8 @@ class Deadline:
     def tuning(self, period_ms: float) -> "Tuning":
         """What learns beside a query whose windows come this often."""
         policy = self.tuner or SLTuner(self.within_ms)
-        learner = policy.learner(period_ms / 1000) if isinstance(policy, SLTuner) else None
+        pace_ms = min(period_ms, GATE_MOST_MS)
+        learner = policy.learner(period_ms / 1000, pace_ms) if isinstance(policy, SLTuner) else None
         return Tuning(policy, float(self.slt_ms), learner)
 
 

@@ -47,9 +47,9 @@ class SLTuner:
         # Not the deadline itself: a tuple that has waited so long has still to be processed.
         return sorted({float(ms) for ms in (*fine, *beyond)} - {float(self.deadline_ms)})
 
-    def learner(self, period_s: float = 1.0) -> Learner:
+    def learner(self, period_s: float = 1.0, pace_ms: float = 0.0) -> Learner:
         """The memory and the estimates that go with this policy."""
-        return Learner(self.thresholds(), self.estimator, period_s)
+        return Learner(self.thresholds(), self.estimator, period_s, pace_ms=pace_ms)
 
     def decide(self, seen: SlackSeen) -> SLTs:
         if seen.curves is None:
