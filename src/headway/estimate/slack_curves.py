@@ -81,7 +81,7 @@ class Learner:
         at = (last.at_s + self.period_s) * ones
         x = phase_features(self.thresholds, at, last.threads * ones, last.window_ms * ones, self.cycles[operator])
         mean, sd = latency.predict(x)
-        # Sooner or later a tuple comes right after a look, and two batches, one that reads and one that emits, before it is out.
+        # Sooner or later a tuple comes right after a look; then it takes two batches, one that reads and one that emits.
         extra = max(overhead_ms(history.lessons), self.pace_ms + 2 * median(r.batch_ms for r in history.reports))
         grew = last.waiting_ms - history.reports[-2].waiting_ms
         least = np.minimum(self.thresholds, last.waiting_ms + max(0.0, grew)) + extra

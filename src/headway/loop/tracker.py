@@ -10,6 +10,7 @@ from headway.estimate.rates import Rate
 from headway.estimate.slack_reports import Report
 from headway.estimate.tail import Tail
 from headway.loop.partitions import Partitions
+from headway.loop.sampler import Sampler
 from headway.model.message import BatchSeen, InputSeen, InputSpec, PartSeen, QuerySpec
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
@@ -38,6 +39,8 @@ class InputTracker:
     behind: tuple[str, ...] = ()  # partitions that a window would wait for
     read: int | None = None  # rows of the log that were read so far
     tails: dict[int, Tail] = field(default_factory=dict)  # of the delays of each partition, or of all rows under ALL_PARTS
+    sampler: Sampler | None = None
+    news: str | None = None  # of how much is taken
 
     def __post_init__(self) -> None:
         self.view = self.fresh_view()
@@ -89,11 +92,15 @@ class InputTracker:
 
     @property
     def _recent(self) -> bool:
-        most_ms = self.spec.patience_ms if self.spec.policy is None else self.spec.policy.most_ms
+        policy = self.spec.policy or self.spec.sampling
+        most_ms = self.spec.patience_ms if policy is None else policy.most_ms
         return bool(self.fastest) and min(self.fastest) <= most_ms and not self.spec.limited
 
     def _patience(self, seen: InputSeen) -> int:
         """How long stragglers are waited for from now on."""
+        if self.sampler is not None:
+            self.news = self.sampler.saw(seen)
+            return self.sampler.wait_ms if self._recent or not self.fastest else self.sampler.policy.most_ms
         policy = self.spec.policy
         if policy is None:
             return self.spec.patience_ms
@@ -170,7 +177,7 @@ class QueryTracker:
         self.aside = aside
         tuned = [i.policy for i in spec.inputs if hasattr(i.policy, "tuning")]
         self.tuning: Any = tuned[0].tuning(spec.deadlines.period_ms) if tuned else None  # type: ignore[union-attr]
-        self.inputs = {i.name: InputTracker(i, confidence=confidence) for i in spec.inputs}
+        self.inputs = {i.name: InputTracker(i, confidence=confidence, sampler=self._sampler(i)) for i in spec.inputs}
         self.cost = BatchCost()
         self.start: dict[str, int] = {"seq": 0, "wm": 0, "live": 0}
         self.waiting_since: WallMs | None = None
@@ -188,8 +195,16 @@ class QueryTracker:
         self._late_before = 0  # rows, when the threshold was last thought about
         self._slts = [0.0, 0.0]  # thresholds under which the last watermark was announced, and the one that is swept
 
+    def _sampler(self, given: InputSpec) -> Sampler | None:
+        if given.sampling is None:
+            return None
+        sampler = Sampler(given.sampling, self.spec.deadlines, self.spec.window_ms)
+        for seen in (i for batch in self.spec.past for i in batch.inputs if i.name == given.name):
+            sampler.saw(seen)
+        return sampler
+
     def saw(self, batch: BatchSeen) -> str | None:
-        """Take in a finished batch. Says what is wrong if a watermark that was announced did not take."""
+        """Take in a finished batch. Says what is wrong if a watermark that was announced did not take, or what is new."""
         self.batches += 1
         self._last = batch
         read = dict(batch.read)
@@ -213,7 +228,7 @@ class QueryTracker:
         self.refusing = took
         if took < self._sweeping:
             return f"announced watermark {self._sweeping} did not take: batch {batch.batch} ran with {took}"
-        return None
+        return "; ".join(tracker.news for tracker in self.inputs.values() if tracker.news) or None
 
     def _tune(self, batch: BatchSeen, watermark: EventMs) -> None:
         """A window has come out: what that says of the slack threshold under which it did."""
@@ -232,6 +247,7 @@ class QueryTracker:
             window_ms=self.spec.deadlines.period_ms,
             gap_ms=float(newest - min(v.slowest or 0 for v in spoken)),
             waiting_ms=float(max(0, newest - watermark)),
+            batch_ms=float(batch.took_ms),
         )  # fmt: skip
         self._late_before = late
         self.aside(lambda: self.tuning.step(report))
@@ -287,11 +303,18 @@ class QueryTracker:
         source has rows, and asks again if none has."""
         self.granted_at, self.waiting_since, self._view, self._last = now, None, None, None
         self._sweeping, self._slts[1] = self.announced, self._slts[0]
-        if announce is None or announce <= self.announced:
+        live = all(i.view.live for i in self.inputs.values())
+        # How much a batch takes rides in its offset: where rows are sampled, a batch without a new one would take them all.
+        sampling: dict[str, int] = {}
+        if self.had_rows or self._sweeping > self.swept:
+            for tracker in self.inputs.values():
+                if tracker.sampler is not None:
+                    sampling |= tracker.sampler.offset(now, self._sweeping, live)
+        if announce is not None and announce > self.announced:
+            self.announced, self._slts[0] = announce, float(min((t.view.slt_ms or 0 for t in self._gates), default=0))
+        elif not sampling:
             return self.start
-        self.announced, self._slts[0] = announce, float(min((t.view.slt_ms or 0 for t in self._gates), default=0))
-        live = int(all(i.view.live for i in self.inputs.values()))
-        return {"seq": self.start["seq"] + 1, "wm": announce, "live": live}
+        return {"seq": self.start["seq"] + 1, "wm": self.announced, "live": int(live), **sampling}
 
     def view(self) -> QueryView:
         if self._view is None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from headway.model.deadline import Deadlines
 from headway.model.patience import PatiencePolicy
+from headway.model.sampling import GroupSeen, SamplingPolicy, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 
 
@@ -19,6 +20,7 @@ class InputSpec:
     policy: PatiencePolicy | None = None  # patience that adapts; what is above is then where it starts
     parts: int = 0  # partitions that will speak, where their frontiers are kept apart and their number is known
     slt_ms: int | None = None  # a slack gate: frontiers, not the clock, tell how far it has come
+    sampling: SamplingPolicy | None = None  # how much of it is taken, and so how long it is waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class QuerySpec:
     inputs: tuple[InputSpec, ...]
     deadlines: Deadlines
     ahead: bool  # every source is asked after the gate
+    window_ms: int = 0  # the longest of its windows, where that is known
+    past: tuple["BatchSeen", ...] = ()  # what was told of sampled inputs before a restart
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ class InputSeen:
     old: tuple[tuple[int, float], ...] = ()  # rows that may be late: (moment on the deadline grid, rows)
     timeless: int = 0  # rows without an event time: unreadable ones, mostly
     parts: tuple["PartSeen", ...] = ()  # partition by partition, where the user named them
+    substreams: tuple[SubStreamSeen, ...] = ()  # of an input that is sampled; indices count cells, see `loop.sampler`
+    groups: tuple[GroupSeen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

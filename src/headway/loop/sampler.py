@@ -1,0 +1,119 @@
+"""How much of an input is taken: what was seen of it so far, what its policy makes of that, and the offset that says so."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+
+from headway.estimate.delays import normal_half_width
+from headway.estimate.substreams import SubStreams
+from headway.model.deadline import Deadlines
+from headway.model.message import InputSeen
+from headway.model.sampling import Sampling, SamplingPolicy, StreamView, SubStreamSeen
+from headway.model.time import EventMs, WallMs
+
+CELL_MS = 100  # batches tell of their rows in cells of this length, before anybody knows how long windows are
+SUB_MS = 600  # the thesis's f
+MOST_PLACES = 60  # each is a number in every offset
+MEMORY_MS = 120_000  # of cells
+CHECKED = 30  # windows whose expected share was compared with the true one
+GUESS = 0.01
+MILLION = 1_000_000
+
+
+class Sampler:
+    """One input that is sampled."""
+
+    def __init__(self, policy: SamplingPolicy, deadlines: Deadlines, window_ms: int) -> None:
+        grid = min(deadlines.grids, key=lambda g: g.period_ms)
+        self.policy, self.every_ms = policy, grid.period_ms
+        self.sub_ms = sub_length(grid.period_ms)
+        self.first_ms = grid.offset_ms % grid.period_ms
+        self.window_ms = max(window_ms, grid.period_ms)
+        self.streams = SubStreams(self.sub_ms, self.window_ms, self.every_ms)
+        self.view: StreamView = self.streams.view()
+        self.sampling: Sampling = policy.decide(self.view)
+        self._cells: dict[int, int] = {}  # rows so far
+        self._asked: tuple[EventMs, float] | None = None  # the window that is on its way out, and the share we expect of it
+        self._gone: list[tuple[EventMs, float, int]] = []  # windows that are out: the same, and rows that they were made of
+        self._off: list[float] = []  # by how much the true share differed, relatively
+
+    @property
+    def wait_ms(self) -> int:
+        return self.sampling.wait_ms
+
+    def saw(self, seen: InputSeen) -> str | None:
+        """Take in a batch; says in words what is new, if the kind of decision is."""
+        for cell in seen.substreams:
+            self._cells[cell.index] = self._cells.get(cell.index, 0) + cell.rows
+        if self._asked is not None:
+            end, expected = self._asked
+            self._gone.append((end, expected, self._rows(end)))
+            self._asked = None
+        span_ms = max(1, len(seen.substreams)) * CELL_MS
+        self.streams = self.streams.add(self._folded(seen.substreams), seen.groups, seen.delays, span_ms)
+        self.view = self.streams.view()
+        self._check()
+        before, self.sampling = self.sampling, self.policy.decide(self.view)
+        kind = self.sampling.because.partition(":")[0]
+        return None if kind == before.because.partition(":")[0] else self.sampling.because
+
+    def offset(self, now: WallMs, sweeping: EventMs, live: bool) -> dict[str, int]:
+        """What the next batch takes, and how much it will have seen of the window that it lets out, as whole numbers."""
+        seen = 1.0
+        if sweeping > 0 and live:
+            seen = max(1 / MILLION, self.view.window_arrived(now - sweeping))
+            self._asked = (sweeping, seen) if self.view.known else None
+        told = {
+            "share": self.sampling.share, "seen": seen, "unsure": self.unsure if seen < 1 else 0.0,
+            "z": normal_half_width(self.policy.confidence), "widest": 1 / sqrt(1 - self.policy.confidence),
+            **{f"at{place}": share for place, share in enumerate(self.sampling.arrived)},
+            **{f"k_{key}".replace("-", "m"): share for key, share in self.sampling.keys.items()},
+        }  # fmt: skip
+        whole = {name: round(value * MILLION) for name, value in told.items()}
+        return {**whole, "sub": self.sub_ms, "every": self.every_ms, "first": self.first_ms}
+
+    @property
+    def unsure(self) -> float:
+        """How far the share that we expect to see is off, as a rule; as if we had once seen it off by a guess."""
+        return float(np.sqrt(np.mean(np.square([*self._off, GUESS]))))
+
+    def _rows(self, end: EventMs) -> int:
+        last = end // CELL_MS
+        return sum(self._cells.get(cell, 0) for cell in range(last - self.window_ms // CELL_MS, last))
+
+    def _check(self) -> None:
+        """Of windows that nobody will come late for any more, the share that was seen is known."""
+        newest = max(self._cells, default=0)
+        late = [gone for gone in self._gone if newest * CELL_MS - gone[0] > self.view.longest_ms]
+        for end, expected, rows in late:
+            if (all_rows := self._rows(end)) > 0:
+                self._off = [*self._off[1 - CHECKED :], rows / all_rows / expected - 1]
+        self._gone = [gone for gone in self._gone if gone not in late]
+        if len(self._cells) > 2 * MEMORY_MS // CELL_MS:
+            self._cells = {cell: n for cell, n in self._cells.items() if cell > newest - MEMORY_MS // CELL_MS}
+
+    def _folded(self, cells: Iterable[SubStreamSeen]) -> list[SubStreamSeen]:
+        """Cells as sub-streams, which begin where windows end."""
+        folded: dict[int, SubStreamSeen] = {}
+        for cell in cells:
+            index = (cell.index * CELL_MS - self.first_ms) // self.sub_ms
+            was = folded.get(index)
+            folded[index] = replace(cell, index=index) if was is None else _sum(was, cell)
+        return list(folded.values())
+
+
+def sub_length(period_ms: int) -> int:
+    """The longest part of a period, of whole cells, that is no longer than the thesis's 600 ms; longer for long periods."""
+    least = max(1, period_ms // MOST_PLACES)
+    fitting = [ms for ms in range(CELL_MS, max(SUB_MS, 2 * least) + 1, CELL_MS) if period_ms % ms == 0]
+    good = [ms for ms in fitting if ms >= least]
+    return min(good, key=lambda ms: (abs(ms - max(SUB_MS, least)), ms)) if good else period_ms
+
+
+def _sum(one: SubStreamSeen, other: SubStreamSeen) -> SubStreamSeen:
+    return SubStreamSeen(
+        one.index, one.rows + other.rows, one.delay + other.delay, one.delay_sq + other.delay_sq, one.value + other.value,
+        one.value_sq + other.value_sq, one.value_cube + other.value_cube, one.delay_value + other.delay_value,
+    )  # fmt: skip

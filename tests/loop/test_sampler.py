@@ -1,0 +1,187 @@
+"""An input that is sampled: batches in, an offset out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headway.loop.sampler import CELL_MS, GUESS, Sampler, sub_length
+from headway.loop.tracker import QueryTracker
+from headway.model.deadline import Deadlines, Grid
+from headway.model.message import BatchSeen, InputSeen, InputSpec, QuerySpec
+from headway.model.sampling import GroupSeen, SubStreamSeen
+from headway.model.time import EventMs, WallMs
+from headway.policy.sampling import Aion, Everything
+
+WINDOW_MS = 3_000
+MEAN_DELAY = 240.0
+
+
+class Source:
+    """Rows by chance, 2,000 a second, each delayed exponentially; read as batches by the moment they come in."""
+
+    def __init__(self, seconds: int = 60, delay_by_value: bool = False) -> None:
+        rng = np.random.default_rng(5)
+        n = 2_000 * seconds
+        self.at = np.sort(rng.uniform(0, 1_000 * seconds, n))
+        self.value = rng.gamma(4.0, 2.0, n)
+        self.delay = rng.exponential(MEAN_DELAY, n) * (self.value / 8.0 if delay_by_value else 1.0)
+
+    def between(self, since_ms: float, until_ms: float) -> InputSeen:
+        came = self.at + self.delay
+        here = (came >= since_ms) & (came < until_ms)
+        at, value, delay = self.at[here], self.value[here], self.delay[here]
+        cells = []
+        for cell in np.unique(at // CELL_MS):
+            mine = at // CELL_MS == cell
+            v, d = value[mine], delay[mine]
+            cells.append(
+                SubStreamSeen(int(cell), len(v), d.sum(), (d * d).sum(), v.sum(), (v * v).sum(), (v**3).sum(), (d * v).sum())
+            )
+        bins, edges = np.histogram(delay, 32)
+        delays = tuple((float((a + b) / 2), float(n)) for a, b, n in zip(edges, edges[1:], bins, strict=False) if n)
+        newest = EventMs(int(at.max())) if len(at) else None
+        return InputSeen("rows", len(at), newest, newest, delays, substreams=tuple(cells))
+
+
+def sampler(policy: Any = None, period_ms: int = WINDOW_MS, offset_ms: int = 0) -> Sampler:
+    return Sampler(policy or Aion(), Deadlines((Grid(period_ms, offset_ms),)), period_ms)
+
+
+def run(made: Sampler, source: Source, windows: int) -> list[dict[str, int]]:
+    """A batch at each window's end."""
+    offsets = []
+    for k in range(1, windows):
+        offsets.append(made.offset(WallMs(k * WINDOW_MS), EventMs(k * WINDOW_MS), live=True))
+        made.saw(source.between((k - 1) * WINDOW_MS, k * WINDOW_MS))
+    return offsets
+
+
+def test_at_first_all_rows_are_taken_and_then_as_many_as_are_enough() -> None:
+    offsets = run(sampler(), Source(), 15)
+    assert offsets[0]["share"] == 1_000_000 and offsets[0]["seen"] == 1_000_000
+    last = offsets[-1]
+    assert 50_000 < last["share"] < 200_000
+    assert {key for key in last if key.startswith("at")} == {f"at{place}" for place in range(5)}
+    assert last["at0"] > last["at3"] > last["at4"]  # the last sub-stream lacks most stragglers
+    assert (last["sub"], last["every"], last["first"]) == (600, WINDOW_MS, 0)
+    assert all(isinstance(value, int) for value in last.values())
+
+
+def test_the_share_of_a_window_that_will_be_seen_is_foretold() -> None:
+    made = sampler()
+    seen = run(made, Source(), 18)[-1]["seen"] / 1e6
+    true = 1 - MEAN_DELAY / WINDOW_MS * (1 - np.exp(-WINDOW_MS / MEAN_DELAY))
+    assert seen == pytest.approx(true, abs=0.01)
+    assert made.unsure < 0.02
+
+
+def test_what_was_foretold_is_held_against_what_came() -> None:
+    made = sampler()
+    assert made.unsure == GUESS
+    run(made, Source(), 18)
+    assert 0 < made.unsure != GUESS
+
+
+def test_of_old_rows_all_are_there() -> None:
+    made = sampler()
+    run(made, Source(), 10)
+    told = made.offset(WallMs(10**9), EventMs(30_000), live=False)
+    assert (told["seen"], told["unsure"]) == (1_000_000, 0)
+
+
+def test_everything_waits_as_long_as_it_ever_had_to() -> None:
+    made = sampler(Everything())
+    source = Source()
+    offsets = run(made, source, 15)
+    assert offsets[-1]["share"] == 1_000_000 and made.wait_ms >= 0.9 * source.delay[source.at < 30_000].max()
+
+
+def test_a_delay_that_goes_with_the_value_is_news_and_makes_it_wait() -> None:
+    made, news = sampler(), []
+    source = Source(delay_by_value=True)
+    for k in range(1, 18):
+        news.append(made.saw(source.between((k - 1) * WINDOW_MS, k * WINDOW_MS)))
+    assert made.wait_ms > 4 * MEAN_DELAY
+    assert any(text and text.startswith("delay goes with value") for text in news)
+
+
+def test_groups_of_which_less_is_taken_ride_in_the_offset() -> None:
+    made = sampler(Aion(of="count"))
+    for k in range(8):
+        cells = tuple(SubStreamSeen(k * 30 + i, 700, 0, 0, 700, 700, 700, 0) for i in range(30))
+        groups = (GroupSeen(-17, 20_940, 20_940, 20_940), GroupSeen(4, 60, 60, 60))
+        made.saw(InputSeen("rows", 21_000, delays=((0.0, 21_000.0),), substreams=cells, groups=groups))
+    told = made.offset(WallMs(24_000), EventMs(0), live=True)
+    assert told["share"] == 1_000_000 and 0 < told["k_m17"] < 500_000 and "k_4" not in told
+
+
+@pytest.mark.parametrize(
+    ("period_ms", "sub_ms"), [(3_000, 600), (6_000, 600), (1_000, 500), (600, 600), (250, 250), (3_600_000, 60_000)]
+)
+def test_sub_streams_divide_what_lies_between_two_windows(period_ms: int, sub_ms: int) -> None:
+    assert sub_length(period_ms) == sub_ms and period_ms % sub_ms == 0
+
+
+def test_sub_streams_begin_where_windows_end() -> None:
+    made = sampler(offset_ms=1_000)
+    folded = made._folded([SubStreamSeen(10, 5), SubStreamSeen(15, 6), SubStreamSeen(16, 7)])
+    assert [(s.index, s.rows) for s in folded] == [(0, 11), (1, 7)]
+
+
+# ---- in a query
+
+
+def query(past: tuple[BatchSeen, ...] = ()) -> QueryTracker:
+    spec = InputSpec("rows", 1_000, sampling=Aion())
+    return QueryTracker(QuerySpec("q", (spec,), Deadlines((Grid(WINDOW_MS),)), ahead=True, window_ms=WINDOW_MS, past=past))
+
+
+def played(track: QueryTracker, source: Source, windows: int) -> list[dict[str, int]]:
+    offset, offsets = {"seq": 0, "wm": 0, "live": 0}, []
+    track.asked(WallMs(0), offset)
+    for k in range(1, windows):
+        sweeping = track.announced
+        offset = track.granted(WallMs(k * WINDOW_MS), EventMs((k + 1) * WINDOW_MS))
+        seen = source.between((k - 1) * WINDOW_MS, k * WINDOW_MS)
+        track.saw(
+            BatchSeen("q", k, WallMs(k * WINDOW_MS), WallMs(k * WINDOW_MS + 50), 50, seen.rows, sweeping or None, (seen,))
+        )
+        track.asked(WallMs(k * WINDOW_MS + 50), offset)
+        offsets.append(offset)
+    return offsets
+
+
+def test_a_query_s_windows_go_when_its_sample_is_there() -> None:
+    track = query()
+    offsets = played(track, Source(), 15)
+    assert track.view().patience_ms == 0 and track.view().live
+    assert offsets[-1]["share"] < 200_000 and offsets[-1]["seen"] < 1_000_000
+
+
+def test_a_batch_that_announces_nothing_still_says_how_much_it_takes() -> None:
+    track = query()
+    before = played(track, Source(), 15)[-1]
+    offset = track.granted(WallMs(46_000), None)
+    assert offset["seq"] == before["seq"] + 1 and offset["wm"] == before["wm"] and offset["share"] < 200_000
+
+
+def test_a_query_that_has_no_rows_is_not_made_to_run() -> None:
+    track = query()
+    last = played(track, Source(seconds=20), 15)[-1]
+    track.swept = track.announced
+    track.had_rows = False
+    assert track.granted(WallMs(100_000), None) == last
+
+
+def test_what_was_seen_before_a_restart_counts() -> None:
+    source, before = Source(), query()
+    batches = []
+    for k in range(1, 15):
+        seen = source.between((k - 1) * WINDOW_MS, k * WINDOW_MS)
+        batches.append(BatchSeen("", k, WallMs(0), WallMs(0), 0, seen.rows, None, (seen,)))
+        assert before.inputs["rows"].sampler is not None
+        before.inputs["rows"].sampler.saw(seen)
+    after = query(tuple(batches)).inputs["rows"].sampler
+    assert after is not None and before.inputs["rows"].sampler is not None
+    assert after.sampling == before.inputs["rows"].sampler.sampling
