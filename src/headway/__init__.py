@@ -20,19 +20,25 @@ _WHERE = {
     "tune": "headway.spark.session",
     "order": "headway.policy.order",
     "patience": "headway.policy.patience",
+    "sampling": "headway.policy.sampling",
+    "approx": "headway.spark.approx",
     "window": "headway.model.deadline",
     "every": "headway.model.deadline",
     "query": "headway.pipeline",
     "HeadwayError": "headway.errors",
     "SettingError": "headway.errors",
 }
-__all__ = ["HeadwayError", "Runtime", "SettingError", "every", "order", "patience", "query", "session", "tune", "window"]
+__all__ = [
+    "HeadwayError", "Runtime", "SettingError", "approx", "every", "order", "patience", "query", "sampling", "session",
+    "tune", "window",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from headway.errors import HeadwayError, SettingError
     from headway.model.deadline import every, window
     from headway.pipeline import query
-    from headway.policy import order, patience
+    from headway.policy import order, patience, sampling
+    from headway.spark import approx
     from headway.spark.runtime import Runtime
     from headway.spark.session import session, tune
 

@@ -24,7 +24,9 @@ def test_help_lists_every_command() -> None:
     [
         *([c] for c in COMMANDS),
         *(["bench", c] for c in ("klink", "cost", "density", "idle", "session", "cold", "coverage", "crash", "report")),
-        *(["sim", c] for c in ("paper", "ladder", "calibrate")),
+        *(["bench", c] for c in ("kafka", "soak", "silence", "gate", "merge", "traffic", "aion")),
+        *(["sim", c] for c in ("paper", "ladder", "calibrate", "slack", "patience", "aion")),
+        *(["demo", c] for c in ("traffic", "approximate")),
     ],
 )
 def test_every_command_explains_itself(command: list[str]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from headway.spark import jvm
 from headway.spark.events import events
+from headway.workloads.approximate.settings import gamma_gaps
 from headway.workloads.delays import Constant, Delay, Uniform, Zipf
 from headway.workloads.ysb import Ysb
 
@@ -30,6 +31,19 @@ def test_they_are_the_events_of_the_sql(spark: Any, tmp_path: Path, rate: int, d
     intervals = spark.createDataFrame([(EPOCH, END)], "since long, until long")
     made = streamed(spark, events(spark, work, END), tmp_path)
     assert made == sorted(tuple(row) for row in work.expand(intervals).collect()) != []
+
+
+@pytest.mark.parametrize("rate", [1, 7, 700])
+@pytest.mark.parametrize("gaps", [(0, 0, 0, 2_500, 2_600, 5_999), gamma_gaps(1)], ids=["six", "gamma"])
+def test_they_are_spaced_by_the_table_of_gaps(spark: Any, tmp_path: Path, rate: int, gaps: tuple[int, ...]) -> None:
+    work = Ysb(seed=-7, rate=rate, epoch_ms=EPOCH, delay=Uniform(0, 500), gaps=gaps)
+    intervals = spark.createDataFrame([(EPOCH, END)], "since long, until long")
+    made = streamed(spark, events(spark, work, END), tmp_path)
+    assert made == sorted(tuple(row) for row in work.expand(intervals).collect())
+    event_ms, arrival_ms = work.sample(END)
+    inside = arrival_ms < END
+    known = sorted(zip(event_ms[inside].tolist(), arrival_ms[inside].tolist(), strict=True))
+    assert sorted((round(row[0].timestamp() * 1_000), round(row[1].timestamp() * 1_000)) for row in made) == known
 
 
 def test_without_the_jar_sql_makes_them(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

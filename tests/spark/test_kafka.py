@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from pyspark.sql import functions as F
 from scripted import wait_until
 
 import headway as hw
+from headway.bench.silence import half, held, send
 from headway.errors import SettingError
 from headway.kafka import broker, topics
 from headway.kafka.replay import replay
@@ -123,13 +123,10 @@ def test_a_partition_that_stops_and_comes_back_with_what_it_owes(
     with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
         one = stream(3)
         query = counting(rt, one, records(spark, kafka, topic), name, tmp_path, idle_after=idle_after)
-        halves = [_half(one, p, 12) for p in range(2)]
+        halves = [half(one, p, 12) for p in range(2)]
         stop_at, back_at = one.epoch_ms + 3_000, one.epoch_ms + 8_000
-        held = halves[1].arrival_ms
-        owing = Feed.of(
-            "owing", halves[1].event_ms, np.where((held >= stop_at) & (held < back_at), back_at, held), halves[1].body
-        )
-        senders = [threading.Thread(target=_to, args=(feed, kafka, topic, p)) for p, feed in enumerate((halves[0], owing))]
+        owing = held(halves[1], stop_at, back_at)
+        senders = [threading.Thread(target=send, args=(feed, kafka, topic, p)) for p, feed in enumerate((halves[0], owing))]
         for sender in senders:
             sender.start()
         until = (one.epoch_ms + 11_000) // WINDOW_MS * WINDOW_MS
@@ -142,23 +139,6 @@ def test_a_partition_that_stops_and_comes_back_with_what_it_owes(
             assert missing > 0 and seen >= missing, "what is not counted is counted as late; clicks are late as well"
         else:
             assert missing == 0 and seen == 0
-
-
-def _half(one: Ysb, part: int, seconds: int) -> Feed:
-    """Every second event."""
-    whole = one.feed(one.epoch_ms, one.epoch_ms + seconds * 1_000)
-    return Feed("half", whole.event_ms[part::2], whole.arrival_ms[part::2], whole.body[part::2])
-
-
-def _to(feed: Feed, address: str, topic: str, part: int) -> None:
-    """Rows for one partition, at their times."""
-    producer = topics.client("producer", address, **{"linger.ms": 5})
-    for at, value, _ in feed.rows():
-        while (left := at - time.time_ns() // 1_000_000) > 0:
-            time.sleep(left / 1000)
-        producer.produce(topic, value, partition=part)
-        producer.poll(0)
-    producer.flush(30)
 
 
 def test_a_broker_that_is_killed_and_restarted_loses_nothing_unseen_and_doubles_nothing(spark: Any, tmp_path: Path) -> None:

@@ -29,6 +29,10 @@ small_works = st.builds(
 )
 
 
+# Three events at once, a long pause, and one at the very end of the block.
+GAPS = (0, 0, 0, 2_500, 2_600, 5_999)
+
+
 def arrived(work: Ysb, spark: Any, cuts: list[int]) -> Counter[tuple[int, int]]:
     """(event_ms, arrival_ms) of the rows that Spark makes for the intervals between consecutive cuts."""
     intervals = spark.createDataFrame(list(pairwise(cuts)), "since long, until long")
@@ -112,6 +116,42 @@ def test_a_true_answer_has_nothing_wrong_and_a_doctored_one_shows_both_counts() 
     }
 
 
+@given(work=small_works, gaps=st.lists(st.integers(0, 999), min_size=1, max_size=9), length=st.integers(0, 500))
+def test_unequal_gaps_are_those_of_the_table_over_and_over(work: Ysb, gaps: list[int], length: int) -> None:
+    table = sorted(gap * len(gaps) for gap in gaps)  # the first event of a block need not be at its start
+    work = replace(work, gaps=tuple(table))
+    expected, block = [], 0
+    while EPOCH + block * len(table) * 1_000 // work.rate < EPOCH + length:
+        expected += [EPOCH + (block * len(table) * 1_000 + offset) // work.rate for offset in table]
+        block += 1
+    before = [ms for ms in expected if ms < EPOCH + length]
+
+    assert work.sample(EPOCH + length)[0].tolist() == before
+    event_ms, ad, kind = work.happened(EPOCH + length // 3, EPOCH + length)
+    assert event_ms.tolist() == [ms for ms in before if ms >= EPOCH + length // 3]
+    assert len(ad) == len(kind) == len(event_ms) and ((ad >= 0) & (ad < work.ads)).all()
+
+
+def test_equal_gaps_are_no_gaps() -> None:
+    even = replace(WORK, gaps=tuple(range(0, 7_000, 1_000)))
+    assert even.truth(EPOCH + 9_000) == WORK.truth(EPOCH + 9_000)
+    assert "gaps" in even.options() and "gaps" not in WORK.options()
+
+
+def test_what_happened_adds_up_to_the_truth() -> None:
+    event_ms, ad, kind = WORK.happened(EPOCH, EPOCH + 9_000)
+    views = kind == 0
+    end_ms = event_ms - (event_ms - WORK.offset_ms) % WORK.window_ms + WORK.window_ms
+    counted = Counter(zip(end_ms[views].tolist(), WORK.campaign_of[ad[views]].tolist(), strict=True))
+    assert dict(counted) == WORK.truth(EPOCH + 9_000)
+
+
+@pytest.mark.parametrize("gaps", [(0, 3_000), (5, 4), (-1, 0), (1_000,)])
+def test_gaps_that_go_back_or_beyond_their_block_are_refused(gaps: tuple[int, ...]) -> None:
+    with pytest.raises(SettingError, match=r"ysb\.gaps = '\d numbers': expected ascending, from 0 on and below"):
+        replace(WORK, gaps=gaps)
+
+
 @pytest.mark.parametrize("bad", [{"rate": 0}, {"offset_ms": 3_000}, {"window_ms": 0}, {"ads_per_campaign": 20_000}])
 def test_a_setting_that_cannot_work_is_refused_by_name(bad: dict[str, int]) -> None:
     (name,) = bad
@@ -138,6 +178,15 @@ def test_spark_expands_an_interval_into_the_rows_that_numpy_knows(spark: Any, de
 
     for since, until in [(EPOCH, EPOCH + 1_500), (EPOCH + 731, EPOCH + 1_500)]:
         assert arrived(work, spark, [since, until]) == known(work, since, until)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("rate", [1, 700, 3_001])
+def test_spark_spaces_events_by_the_table_of_gaps_as_numpy_does(spark: Any, rate: int) -> None:
+    work = replace(WORK, rate=rate, gaps=GAPS)
+
+    for cuts in ([EPOCH, EPOCH + 1_500], [EPOCH + 731, EPOCH + 732, EPOCH + 1_100, EPOCH + 1_500], [0, EPOCH]):
+        assert arrived(work, spark, cuts) == known(work, cuts[0], cuts[-1])
 
 
 @pytest.mark.spark

@@ -176,7 +176,8 @@ def _fits(record: Record, at: Mapping[str, Any]) -> bool:
 
 def _words(mine: Record, best: Record, field: str) -> str:
     unit = " ms" if field.endswith("_ms") else ""
-    return f"{mine[field]:,.0f}{unit} against {best[field]:,.0f}{unit} of {best['policy']}"
+    ours, theirs = (f"{r[field]:,.0f}" if abs(r[field]) >= 10 else f"{r[field]:.3g}" for r in (mine, best))
+    return f"{ours}{unit} against {theirs}{unit} of {best['policy']}"
 
 
 def _slowdown(claim: Claim, records: list[Record]) -> Sample | None:

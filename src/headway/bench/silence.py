@@ -45,9 +45,9 @@ def silence(
     topics.create(address, topic, 2)
     stream = Ysb(seed, rate, time.time_ns() // 1_000_000 + LEAD_S * 1000, Uniform(0, 300), WINDOW_MS)
     seconds = BEFORE_S + stop_s + AFTER_S
-    halves = [_half(stream, part, seconds) for part in range(2)]
+    halves = [half(stream, part, seconds) for part in range(2)]
     begun = stream.epoch_ms + BEFORE_S * 1000
-    feeds = [halves[0], _held(halves[1], begun, begun + stop_s * 1000)]
+    feeds = [halves[0], held(halves[1], begun, begun + stop_s * 1000)]
     source = {"kafka.bootstrap.servers": address, "subscribe": topic, "startingOffsets": "earliest"}
     with Runtime(spark, journal=folder / f"{name}.db") as rt:
         records = spark.readStream.format("kafka").options(**source).load().select("value", "timestamp", "partition")
@@ -57,7 +57,7 @@ def silence(
         )  # fmt: skip
         counts = events.selectExpr(f"window(event_time, '{WINDOW_MS} milliseconds') as window").groupBy("window").count()
         query = rt.start(counts.writeStream.format("memory"), name=name, checkpoint=str(folder / name))
-        senders = [threading.Thread(target=_send, args=(f, address, topic, p), daemon=True) for p, f in enumerate(feeds)]
+        senders = [threading.Thread(target=send, args=(f, address, topic, p), daemon=True) for p, f in enumerate(feeds)]
         for sender in senders:
             sender.start()
         let_pass(f"a partition silent for {stop_s} s, idle after {idle_after_s} s", LEAD_S + seconds, say)
@@ -87,19 +87,19 @@ def _outcome(
     return Outcome(len(waits), median(waits), max(waits), sent, sent - counted, late, twice)
 
 
-def _half(stream: Ysb, part: int, seconds: int) -> Feed:
+def half(stream: Ysb, part: int, seconds: int) -> Feed:
     """Every second event."""
     whole = stream.feed(stream.epoch_ms, stream.epoch_ms + seconds * 1000)
     return Feed("half", whole.event_ms[part::2], whole.arrival_ms[part::2], whole.body[part::2])
 
 
-def _held(feed: Feed, since_ms: int, until_ms: int) -> Feed:
+def held(feed: Feed, since_ms: int, until_ms: int) -> Feed:
     """The same with all that would have come meanwhile held back until the end."""
     stopped = (feed.arrival_ms >= since_ms) & (feed.arrival_ms < until_ms)
     return Feed.of("held", feed.event_ms, np.where(stopped, until_ms, feed.arrival_ms), feed.body)
 
 
-def _send(feed: Feed, address: str, topic: str, part: int) -> None:
+def send(feed: Feed, address: str, topic: str, part: int) -> None:
     """Rows for one partition, at their times."""
     producer = topics.client("producer", address, **{"linger.ms": 5})
     for at, value, _ in feed.rows():

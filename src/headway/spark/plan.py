@@ -29,6 +29,7 @@ class PlanSeen:
     ordered: bool  # the control source is asked before every other one
     limited: bool  # some source hands out its backlog in portions
     found: bool  # whether `deadlines` came from windows, or are a mere pace
+    window_ms: int = 0  # the longest window
 
 
 def inspect(frame: Any) -> PlanSeen:
@@ -47,6 +48,7 @@ def inspect(frame: Any) -> PlanSeen:
         ordered=bool(sources) and sources[0].control and len(sources) <= 4,
         limited=any(s.limited for s in sources),
         found=bool(grids),
+        window_ms=max((int(us) // 1000 for us in _SIZE.findall(text)), default=0),
     )
 
 

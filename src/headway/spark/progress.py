@@ -6,8 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from headway.model.message import BatchSeen, InputSeen, PartSeen
+from headway.model.sampling import GroupSeen, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 from headway.spark.plan import METRICS
+from headway.spark.sampling import SUBS
 from headway.spark.watermark import DELAYS, FASTEST, NEWEST, OLD_BUCKET_MS
 
 
@@ -52,6 +54,7 @@ def rows_of(offsets: Any) -> int:
 
 
 def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
+    sampled = json.loads(row.get(SUBS) or "{}")
     return InputSeen(
         name=name,
         rows=row["rows"],
@@ -70,6 +73,8 @@ def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
             for key, value in row.items()
             if key.startswith(NEWEST) and value is not None
         ),
+        substreams=tuple(SubStreamSeen(index, round(rows), *sums) for index, rows, *sums in sampled.get("subs", ())),
+        groups=tuple(GroupSeen(key, round(rows), *sums) for key, rows, *sums in sampled.get("keys", ())),
     )
 
 

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headway.errors import HeadwayError, SettingError
@@ -23,20 +23,24 @@ from headway.model.deadline import Deadlines, Grid
 from headway.model.deadline import every as every_
 from headway.model.decision import OrderPolicy
 from headway.model.message import Gone, InputSpec, QuerySpec, Started
+from headway.model.sampling import SamplingPolicy, StreamView
 from headway.model.time import SystemClock, duration_ms
 from headway.policy.order import FixedTrigger, Klink
 from headway.policy.patience import Fixed, PatiencePolicy
+from headway.policy.sampling import Aion
 from headway.spark import jvm
 from headway.spark import late as late_
 from headway.spark.control import FORMAT, SHIFT_MS, ControlSource
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.kafka import Subscription, Watch, subscription
-from headway.spark.lease import Lease, option_of
+from headway.spark.lease import Lease, local_path, option_of
+from headway.spark.memory import Memory
 from headway.spark.merge import merge
 from headway.spark.plan import PlanSeen, inspect, time_column
 from headway.spark.progress import batch_seen, is_kafka
 from headway.spark.register import register
+from headway.spark.sampling import Sample, refuse_unbounded, sample
 from headway.spark.watermark import MOST_PARTS, controlled
 
 START_TIMEOUT_S = 120
@@ -69,6 +73,7 @@ class Runtime:
         self._groups: dict[str, str] = {}  # of the queries that say how far they have read
         self._queries: dict[str, Any] = {}
         self._leases: dict[str, Lease] = {}
+        self._memories: dict[str, Memory] = {}  # of the queries that are sampled
         self._starting = threading.Lock()
         self._fallback_ms = duration_ms("fallback", fallback)
         self._last_batch: dict[str, tuple[int, int]] = {}
@@ -133,10 +138,31 @@ class Runtime:
         the folder `late` if it is named: see `late_rows`.
         """
         time_column(rows, column)
+        policy = Fixed(patience) if isinstance(patience, str | int | float) else patience
+        return self._watermarked(
+            rows, column, policy, arrival=arrival, partition=partition, parts=parts, name=name, idle_after=idle_after,
+            unread=unread, late=late,
+        )  # fmt: skip
+
+    def _watermarked(
+        self,
+        rows: DataFrame,
+        column: str,
+        policy: PatiencePolicy,
+        *,
+        arrival: str | None,
+        partition: str | None = None,
+        parts: int | None = None,
+        name: str | None,
+        idle_after: str | int,
+        unread: str | None = None,
+        late: str | None,
+        sampling: SamplingPolicy | None = None,
+        sample: Sample | None = None,
+    ) -> DataFrame:
         for key, given in (("arrival", arrival), ("partition", partition)):
             if given is not None and given not in rows.columns:
                 raise SettingError(f"watermark.{key}", given, f"one of the columns {', '.join(rows.columns)}")
-        policy = Fixed(patience) if isinstance(patience, str | int | float) else patience
         if late is not None:
             late = late_.checked(self.spark, late)
         if unread is not None:
@@ -156,15 +182,53 @@ class Runtime:
         self._inputs[label] = InputSpec(
             label, policy.delay_ms, duration_ms("idle_after", idle_after), source=source,
             policy=policy if policy.least_ms < policy.most_ms else None, slt_ms=getattr(policy, "slt_ms", None),
-            parts=min(MOST_PARTS, told or 0) if partition else 0,
+            parts=min(MOST_PARTS, told or 0) if partition else 0, sampling=sampling,
         )  # fmt: skip
         if log is not None:
             self._logs[label] = log
         return controlled(
             rows, self._control, column, policy, label, arrival,
             single=self._one_task, partition=partition, parts=min(MOST_PARTS, max(1, told or MOST_PARTS)),
-            late=None if late is None else late_.condition(rows, column, late, label, partition),
+            late=None if late is None else late_.condition(rows, column, late, label, partition), sample=sample,
         )  # fmt: skip
+
+    def approximate(
+        self,
+        rows: DataFrame,
+        column: str,
+        *,
+        error: float = 0.05,
+        confidence: float = 0.95,
+        value: str | Column | None = None,
+        per: str | list[str] | None = None,
+        of: str = "mean",
+        by: list[str] | None = None,
+        sampling: SamplingPolicy | None = None,
+        arrival: str | None = None,
+        name: str | None = None,
+        idle_after: str | int = "10 seconds",
+        late: str | None = None,
+    ) -> DataFrame:
+        """As many of `rows` as windows over them need, to be right within `error`, with a watermark that Headway moves.
+
+        Windows are let go as soon as their sample is there, stragglers or not. What the bound is for is said by `of`: the
+        mean, sum, count or quantile of `value`, which is a column or an expression; for a count of some rows it is their
+        condition, as 0 and 1. With `per`, columns that the query groups by, each group keeps the bound for itself, and small
+        groups are kept whole. Ask with `headway.approx`: each answer then has its own bound. The rows have a column
+        `sampling_rate` more, which must be kept up to there. `by` names columns that tell rows apart (all, unless told);
+        `sampling` another policy, in place of `error`, `confidence` and `of`.
+        """
+        policy = Aion(error, confidence, of) if sampling is None else sampling
+        if not hasattr(policy, "decide") or not hasattr(policy, "confidence"):
+            raise SettingError("approximate.sampling", sampling, "a sampling policy such as headway.sampling.Aion()")
+        if not self.order.gated:
+            raise HeadwayError(f"rt.approximate needs a gated order, such as Klink: {type(self.order).__name__} has no gate")
+        time_column(rows, column)
+        taken = sample(rows, value, per, by)
+        start = Fixed(policy.decide(StreamView(600, 3_000, 3_000)).wait_ms)
+        return self._watermarked(
+            rows, column, start, arrival=arrival, name=name, idle_after=idle_after, late=late, sampling=policy, sample=taken
+        )
 
     def late_rows(self, folder: str) -> DataFrame:
         """The side table that `late` named: who refused which row when, and by which watermark; `row` is JSON."""
@@ -210,6 +274,10 @@ class Runtime:
             if not any(i in self._logs for i in seen.inputs):
                 raise SettingError("group", group, "a query with an input that subscribes to Kafka topics")
             self._groups[name] = group
+        if sampled := [i for i in seen.inputs if self._inputs[i].sampling is not None]:
+            if len(sampled) > 1:
+                raise HeadwayError(f"query {name!r} has {len(sampled)} inputs of rt.approximate: one of them may be sampled")
+            refuse_unbounded(writer._df, name)
         spec = self._spec(name, seen, windows, every)
         with self._starting:
             return self._start_gated(writer, spec)
@@ -277,7 +345,7 @@ class Runtime:
         if every is not None:
             deadlines = Deadlines((*(deadlines.grids if seen.found or windows else ()), every_(every)))
         inputs = tuple(replace(self._inputs[i], limited=seen.limited) for i in seen.inputs)
-        return QuerySpec(name, inputs, deadlines, ahead=seen.ordered and not seen.limited)
+        return QuerySpec(name, inputs, deadlines, ahead=seen.ordered and not seen.limited, window_ms=seen.window_ms)
 
     def _start_gateless(self, writer: Any, name: str) -> Any:
         if isinstance(self.order, FixedTrigger):
@@ -294,6 +362,9 @@ class Runtime:
     def _start_gated(self, writer: Any, spec: QuerySpec) -> Any:
         place = option_of(writer, "checkpointLocation")
         lease = Lease(place, spec.name) if place else None
+        if any(i.sampling is not None for i in spec.inputs):
+            self._memories[spec.name] = memory = Memory(local_path(place) if place else None)
+            spec = replace(spec, past=memory.past())
         called = self._gate.admit(spec.name)
         self.controller.post(Started(spec))
         try:
@@ -341,6 +412,8 @@ class Runtime:
         if seen is not None and self._last_batch.get(name) != (seen.batch, seen.began):
             self._last_batch[name] = (seen.batch, seen.began)
             self.controller.post(seen)
+            if name in self._memories:
+                self._memories[name].add(seen)
             if name in self._groups:
                 self._commit(name, report["sources"])
 

@@ -19,6 +19,7 @@ from pyspark.sql import types as T
 from headway.model.patience import PatiencePolicy
 from headway.spark.control import SHIFT_DAYS
 from headway.spark.plan import METRICS
+from headway.spark.sampling import SUBS, Sample
 
 _DAY, _MOMENT = date(1970, 1, 1), datetime(1970, 1, 1)
 NEWEST, FASTEST, DELAYS = "newest_", "fastest_", "delays_"  # metrics of one partition
@@ -38,13 +39,17 @@ def controlled(
     partition: str | None = None,
     parts: int = 1,
     late: Column | None = None,
+    sample: Sample | None = None,
 ) -> DataFrame:
     """`rows` with a watermark on `column` that the control source moves.
 
     `single` brings all rows of a batch together in one task, which then needs no shuffle to aggregate them. With `partition`
     frontiers are kept apart by that column, in `parts` of them. `late` is a condition that rows meet anyway (see `late.py`).
+    With `sample` a part of the rows goes on, when all are counted (see `sampling.py`).
     """
-    mark, at, delay, part = _free_names(("__headway", "__headway_at", "__headway_delay", "__headway_part"), rows.columns)
+    mark, at, delay, part, value, group = _free_names(
+        tuple("__headway" + name for name in ("", "_at", "_delay", "_part", "_value", "_group")), rows.columns
+    )
     moment = F.unix_millis(F.col(_quoted(column)))  # Spark would cut a timestamp to seconds
     # Without an arrival column the moment of reading stands for it: that is the delay plus the wait in the queue.
     came = F.unix_millis(F.current_timestamp())
@@ -54,6 +59,8 @@ def controlled(
     names: tuple[tuple[str, str], ...] = ((mark, "boolean"), (at, "long"), (delay, "double"))
     if partition:
         names = (*names, (part, "int"))
+    if sample:
+        names = (*names, (value, "double"), (group, "long"))
     punctuation = control.select(
         # Every column is an alias: then two inputs can share one control source in a join without a clash.
         *[(F.col("at") if f.name == column else _empty(f)).alias(f.name) for f in rows.schema.fields],
@@ -62,6 +69,8 @@ def controlled(
     data = rows.select("*", F.lit(True).alias(mark), moment.alias(at), (came - moment).cast("double").alias(delay))
     if partition:
         data = data.withColumn(part, _part(rows.schema[partition], parts))
+    if sample:
+        data = data.withColumns({value: sample.value, group: sample.group})
     watched = (
         punctuation.union(data)
         .withWatermark(_quoted(column), f"{SHIFT_DAYS} days")
@@ -69,10 +78,13 @@ def controlled(
             METRICS + name,
             *_metrics(mark, at, delay, patience.least_ms),
             *_part_metrics(at, delay, part, parts if partition else 0, patience.least_ms < patience.most_ms),
+            *([sample.metric(at, delay, value, group).alias(SUBS)] if sample else []),
         )
         .where(F.col(mark).isNotNull() if late is None else F.col(mark).isNotNull() & late)
-        .drop(*[n for n, _ in names])
     )
+    if sample:
+        watched = sample.taken(watched, at, group)
+    watched = watched.drop(*[n for n, _ in names])
     if single:
         watched = watched.coalesce(1)  # only here: withWatermark forgets how its rows are partitioned
     # Spark keeps the delay in the column's metadata and dropDuplicatesWithinWatermark remembers rows for that long:

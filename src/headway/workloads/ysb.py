@@ -1,8 +1,8 @@
 """The Yahoo streaming benchmark, with its generator inside the engine and its true answer known beforehand.
 
-Event `i` is a pure function of the seed and `i`: it happens `i * 1000 // rate` ms after the epoch, and disjoint bits
-of one hash say which ad it shows, of which type it is and how long the network holds it back. Spark expands intervals
-of arrival time into events in SQL; numpy computes the same events on its own, and so knows every count.
+Event `i` is a pure function of the seed and `i`: it happens `i * 1000 // rate` ms after the epoch, or by a table of unequal
+gaps, and disjoint bits of one hash say which ad it shows, of which type it is and how long the network holds it back. Spark
+expands intervals of arrival time into events in SQL; numpy computes the same events on its own, and so knows every count.
 """
 
 from collections import Counter
@@ -56,6 +56,9 @@ class Ysb:
     campaigns: int = 100
     ads_per_campaign: int = 10
     join: Literal["lookup", "table"] = "lookup"
+    # When the events of a block happen, in thousandths of a mean gap from its start; the next block follows with the same
+    # gaps. Empty: evenly.
+    gaps: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("rate", "window_ms", "campaigns", "ads_per_campaign"):
@@ -65,6 +68,17 @@ class Ysb:
             raise SettingError("ysb.offset_ms", self.offset_ms, f"0 up to, not including, window_ms = {self.window_ms}")
         if self.ads > 1 << AD_BITS[1]:
             raise SettingError("ysb.ads_per_campaign", self.ads_per_campaign, f"at most {1 << AD_BITS[1]} ads in all")
+        if (self.gaps and not 0 <= self.gaps[0] <= self.gaps[-1] < self._block) or list(self.gaps) != sorted(self.gaps):
+            raise SettingError("ysb.gaps", f"{len(self.gaps)} numbers", f"ascending, from 0 on and below {self._block}")
+
+    @property
+    def _block(self) -> int:
+        """The length of a block, in thousandths of a mean gap."""
+        return 1_000 * len(self.gaps)
+
+    @cached_property
+    def _gaps(self) -> Longs:
+        return np.array(self.gaps, dtype=np.int64)
 
     @property
     def ads(self) -> int:
@@ -90,7 +104,7 @@ class Ysb:
             "ads": str(self.ads),
             "ad_types": ",".join(AD_TYPES),
             "event_types": ",".join(EVENT_TYPES),
-        }
+        } | ({"gaps": ",".join(map(str, self.gaps))} if self.gaps else {})
 
     def expand(self, intervals: Any) -> Any:
         """The events that arrive in the intervals `[since, until)`, given in ms by the rows of a DataFrame.
@@ -99,14 +113,8 @@ class Ysb:
 
         Columns that a query does not use cost nothing: Spark drops them before it makes them.
         """
-        reach_ms = self.epoch_ms + self.delay.max_ms
         candidates = (
-            intervals.selectExpr(
-                "since",
-                "until",
-                f"(greatest(since - {reach_ms}L, 0L) * {self.rate}L + 999L) div 1000L as first",
-                f"((until - {self.epoch_ms}L) * {self.rate}L + 999L) div 1000L - 1L as last",
-            )
+            intervals.selectExpr("since", "until", *self._candidates())
             .where("first <= last")  # a sequence whose end is before its start would count down
             .selectExpr("since", "until", "last", f"explode(sequence(first, last, {PIECE}L)) as first")
             .selectExpr("since", "until", f"explode(sequence(first, least(first + {PIECE - 1}L, last))) as i")
@@ -115,10 +123,10 @@ class Ysb:
             candidates.selectExpr(
                 "since",
                 "until",
-                f"{self.epoch_ms}L + i * 1000L div {self.rate}L as event_ms",
+                f"{self.epoch_ms}L + {self._thousandths()} div {self.rate}L as event_ms",
                 f"xxhash64({self.seed}L, i) as h",
             )
-            .selectExpr("*", f"event_ms + {_entry(self.delay.table(), _bits(DELAY_BITS))} as arrival_ms")
+            .selectExpr("*", f"event_ms + {entry(self.delay.table(), _bits(DELAY_BITS))} as arrival_ms")
             # since <= arrival < until, naming arrival once: Spark would copy it, table and hash and all, into each
             # mention. Without its sign bit a negative number is larger than any interval is long.
             .where(f"((arrival_ms - since) & {(1 << 63) - 1}L) < until - since")
@@ -134,6 +142,23 @@ class Ysb:
             )
         )
 
+    def _candidates(self) -> tuple[str, str]:
+        """The SQL for the `first` and the `last` event that may arrive in an interval."""
+        since = f"greatest(since - {self.epoch_ms + self.delay.max_ms}L, 0L) * {self.rate}L"
+        until = f"(until - {self.epoch_ms}L) * {self.rate}L"
+        if not self.gaps:
+            return f"({since} + 999L) div 1000L as first", f"({until} + 999L) div 1000L - 1L as last"
+        # Whole blocks: what is too much of them is sorted out by its time of arrival.
+        block, size = f"{self._block}L", f"{len(self.gaps)}L"
+        return f"{since} div {block} * {size} as first", f"({until} div {block} + 1L) * {size} - 1L as last"
+
+    def _thousandths(self) -> str:
+        """The SQL for when event `i` happens, in thousandths of a mean gap."""
+        if not self.gaps:
+            return "i * 1000L"
+        place = f"cast(i % {len(self.gaps)}L as int)"
+        return f"(i div {len(self.gaps)}L * {self._block}L + {entry(self._gaps, place)})"
+
     @staticmethod
     def parsed(records: Any) -> Any:
         """The events in column `value`, beside the other columns."""
@@ -144,7 +169,7 @@ class Ysb:
         window = f"'{self.window_ms} milliseconds'"
         views = events.where("event_type = 'view'")
         if self.join == "lookup":
-            joined = views.selectExpr("*", f"{_entry(self.campaign_of, 'cast(ad_id as int)')} as campaign_id")
+            joined = views.selectExpr("*", f"{entry(self.campaign_of, 'cast(ad_id as int)')} as campaign_id")
         else:
             joined = views.join(self.ad_table(events.sparkSession).hint("broadcast"), "ad_id")
         return (
@@ -210,6 +235,13 @@ class Ysb:
         both = {pane: (emitted.get(pane, 0), true.get(pane, 0)) for pane in emitted.keys() | true.keys()}
         return {pane: pair for pane, pair in sorted(both.items()) if pair[0] != pair[1]}
 
+    def happened(self, since_ms: int, until_ms: int) -> tuple[Longs, Longs, Longs]:
+        """Event time in ms, ad and place in `EVENT_TYPES` of the events from `since_ms` up to, not including, `until_ms`."""
+        first = self._events_before(since_ms)
+        i = np.arange(first, max(first, self._events_before(until_ms)))
+        h = xxhash64(self.seed, i)
+        return self._event_ms(i), _take(h, AD_BITS) % self.ads, _take(h, TYPE_BITS) % len(EVENT_TYPES)
+
     def sample(self, until_ms: int) -> tuple[Longs, Longs]:
         """Event times and arrival times, in ms, of all events before `until_ms`, in the order of event time."""
         i = np.arange(self._events_before(until_ms))
@@ -217,10 +249,16 @@ class Ysb:
         return event_ms, event_ms + self.delay.table()[_take(xxhash64(self.seed, i), DELAY_BITS)]
 
     def _events_before(self, until_ms: int) -> int:
-        return max(0, -(-(until_ms - self.epoch_ms) * self.rate // 1_000))
+        thousandths = max(0, until_ms - self.epoch_ms) * self.rate
+        if not self.gaps:
+            return -(-thousandths // 1_000)
+        blocks, rest = divmod(thousandths, self._block)
+        return blocks * len(self.gaps) + int(np.searchsorted(self._gaps, rest))
 
     def _event_ms(self, i: Longs) -> Longs:
-        return self.epoch_ms + i * 1_000 // self.rate
+        if not self.gaps:
+            return self.epoch_ms + i * 1_000 // self.rate
+        return self.epoch_ms + (i // len(self.gaps) * self._block + self._gaps[i % len(self.gaps)]) // self.rate
 
 
 def xxhash64(seed: int, i: Longs) -> Hashes:
@@ -269,7 +307,7 @@ def _choice(names: tuple[str, ...], bits: tuple[int, int]) -> str:
     return f"case {_bits(bits)} % {len(names)} {cases} else '{names[-1]}' end"
 
 
-def _entry(table: Longs, index: str) -> str:
+def entry(table: Longs, index: str) -> str:
     """The SQL for `table[index]`, as a bigint.
 
     The table goes as one string of bytes for each digit to the base of 128. Spark plans every micro-batch anew and

@@ -15,10 +15,12 @@ import org.apache.spark.unsafe.types.UTF8String;
 /** The ad events that arrive from one moment to another: see `workloads/ysb.py`, which knows the same events in numpy. */
 final class AdReader implements PartitionReader<InternalRow> {
     private static final UTF8String ADDRESS = UTF8String.fromString("1.2.3.4");
-    private static final UTF8String[] NUMBERS = names(1 << 10, Integer::toString);
+    private static final UTF8String[] NUMBERS = names(1 << 12, Integer::toString);
 
-    /** What makes the events of one advertiser, and the columns that are wanted of them. */
-    record Plan(long seed, long rate, long epochMs, int[] delaysMs, int ads, String[] adTypes, String[] eventTypes, String[] columns)
+    /** What makes the events of one advertiser, and the columns that are wanted of them; no gaps: events come evenly. */
+    record Plan(
+            long seed, long rate, long epochMs, int[] delaysMs, int[] gaps, int ads, String[] adTypes, String[] eventTypes,
+            String[] columns)
             implements Serializable {
 
         static Plan of(CaseInsensitiveStringMap options, String[] columns) {
@@ -26,11 +28,43 @@ final class AdReader implements PartitionReader<InternalRow> {
                     options.getLong("seed", 0),
                     options.getLong("rate", 1),
                     options.getLong("epoch", 0),
-                    Arrays.stream(options.get("delays").split(",")).mapToInt(Integer::parseInt).toArray(),
+                    numbers(options.get("delays")),
+                    options.containsKey("gaps") ? numbers(options.get("gaps")) : new int[0],
                     options.getInt("ads", 1),
                     options.get("ad_types").split(","),
                     options.get("event_types").split(","),
                     columns);
+        }
+
+        private static int[] numbers(String text) {
+            return Arrays.stream(text.split(",")).mapToInt(Integer::parseInt).toArray();
+        }
+
+        /** When an event happens, in thousandths of a mean gap after the epoch. */
+        long thousandths(long index) {
+            int block = gaps.length;
+            return block == 0 ? index * 1000 : index / block * block * 1000 + gaps[(int) (index % block)];
+        }
+
+        /** The first event that happens so many ms after the epoch, or later. */
+        long first(long ms) {
+            long wanted = ms * rate;
+            if (gaps.length == 0) {
+                return Math.floorDiv(wanted + 999, 1000);
+            }
+            long length = gaps.length * 1000L;
+            long block = Math.floorDiv(wanted, length);
+            int rest = (int) Math.floorMod(wanted, length);
+            int low = 0;
+            for (int high = gaps.length; low < high; ) { // equal ones are possible: the first of them
+                int middle = (low + high) >>> 1;
+                if (gaps[middle] < rest) {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            return block * gaps.length + low;
         }
     }
 
@@ -61,23 +95,18 @@ final class AdReader implements PartitionReader<InternalRow> {
         until = interval.until();
         // Whatever arrives from `since` on happened no earlier than the longest delay before.
         long longest = Arrays.stream(plan.delaysMs()).max().orElse(0);
-        index = ceil(Math.max(since - plan.epochMs() - longest, 0)) - 1;
-        last = ceil(until - plan.epochMs()) - 1;
+        index = plan.first(Math.max(since - plan.epochMs() - longest, 0)) - 1;
+        last = plan.first(until - plan.epochMs()) - 1;
         begun = XXH64.hashLong(plan.seed(), 42L);
         adTypes = names(plan.adTypes().length, n -> plan.adTypes()[n]);
         eventTypes = names(plan.eventTypes().length, n -> plan.eventTypes()[n]);
-    }
-
-    /** The first event that happens so many ms after the epoch, or later. */
-    private long ceil(long ms) {
-        return Math.floorDiv(ms * plan.rate() + 999, 1000);
     }
 
     @Override
     public boolean next() {
         while (++index <= last) {
             hash = XXH64.hashLong(index, begun);
-            eventMs = plan.epochMs() + index * 1000 / plan.rate();
+            eventMs = plan.epochMs() + plan.thousandths(index) / plan.rate();
             arrivalMs = eventMs + plan.delaysMs()[bits(0, 10)];
             if (since <= arrivalMs && arrivalMs < until) {
                 return true;

@@ -24,16 +24,23 @@ import scala.runtime.BoxedUnit;
 public final class Extensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
-        extensions.injectColumnar(session -> new LatePlans());
+        extensions.injectColumnar(session -> new BatchPlans());
         extensions.injectColumnar(session -> new LeanPlans());
         return BoxedUnit.UNIT;
     }
 
-    /** Runs before the other: a plan that has been cut cannot be followed down. */
-    private static final class LatePlans extends ColumnarRule {
+    /** Tells a batch's plan what only this batch knows. Runs before the other: a plan that has been cut cannot be followed. */
+    private static final class BatchPlans extends ColumnarRule {
         @Override
         public Rule<SparkPlan> preColumnarTransitions() {
-            return new LateRule();
+            Rule<SparkPlan> late = new LateRule();
+            Rule<SparkPlan> sampling = new SamplingRule();
+            return new Rule<>() {
+                @Override
+                public SparkPlan apply(SparkPlan plan) {
+                    return sampling.apply(late.apply(plan));
+                }
+            };
         }
     }
 

@@ -32,6 +32,14 @@ final class Fields extends Offset {
         return value;
     }
 
+    boolean has(String name) {
+        return values.containsKey(name);
+    }
+
+    void each(java.util.function.BiConsumer<String, Long> tell) {
+        values.forEach(tell);
+    }
+
     Fields with(String name, long value) {
         Map<String, Long> changed = new LinkedHashMap<>(values);
         changed.put(name, value);

@@ -41,7 +41,6 @@ import scala.Option;
 import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * Tells a side table's mark, in each batch's plan, which of its rows that batch refuses.
@@ -82,7 +81,7 @@ final class LateRule extends Rule<SparkPlan> {
             if (queryId(filter) == null) {
                 return filter; // somebody only wants to see the plan
             }
-            return (SparkPlan) filter.transformExpressionsUp(new Replace() {
+            return (SparkPlan) filter.transformExpressionsUp(new Swap<Expression>() {
                 @Override
                 Expression replaced(Expression found) {
                     return mark(found) == null ? found : condition((Invoke) found, filter, above, branch);
@@ -152,7 +151,7 @@ final class LateRule extends Rule<SparkPlan> {
     }
 
     private static Expression meant(Expression time, Map<ExprId, Expression> meaning) {
-        return (Expression) time.transformUp(new Replace() {
+        return (Expression) time.transformUp(new Swap<Expression>() {
             @Override
             Expression replaced(Expression found) {
                 return found instanceof Attribute name ? meaning.getOrDefault(name.exprId(), found) : found;
@@ -223,20 +222,5 @@ final class LateRule extends Rule<SparkPlan> {
 
     private static <T> Seq<T> seq(List<T> list) {
         return CollectionConverters.asScala(list).toSeq();
-    }
-
-    private abstract static class Replace extends AbstractPartialFunction<Expression, Expression> {
-        abstract Expression replaced(Expression found);
-
-        @Override
-        public boolean isDefinedAt(Expression found) {
-            return true;
-        }
-
-        @Override
-        @SuppressWarnings("unchecked")
-        public <A extends Expression, B> B applyOrElse(A found, scala.Function1<A, B> otherwise) {
-            return (B) replaced(found);
-        }
     }
 }

@@ -1,0 +1,161 @@
+package headway;
+
+import java.io.Serializable;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.types.AbstractDataType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.ObjectType;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * How much of a stream is taken, as figures in its plan: a mark there, for which `SamplingRule` puts in, batch by batch, what
+ * the batch's control offset says. So a batch that is run again after a crash takes the same rows.
+ *
+ * <p>The offset has, in millionths: `share` of rows that are wanted, `at0`, `at1`, .. how much of a sub-stream will have come
+ * in, by its place; `seen` of the window that goes out, and `unsure`, how far that may be off; `z` and `widest`, how many
+ * standard deviations bounds are apart from an estimate that is normal, and from any; `k_` and a number for each group of
+ * which less is wanted. And in ms: `sub`, `every` and `first`, how long sub-streams are and when windows end. An offset without them, or a batch without an offset, wants all there is.
+ */
+public final class Sampling implements Serializable {
+    private static final double MILLION = 1e6;
+
+    private final String told; // the offset; null in a mark
+    private final double share;
+    private final double[] arrived;
+    private final long subMs;
+    private final long everyMs;
+    private final long firstMs;
+    private final double seen;
+    private final double unsure;
+    private final double z;
+    private final double widest;
+    private final Map<Long, Double> keys = new HashMap<>();
+
+    private Sampling(String told, Fields offset) {
+        this.told = told;
+        share = part(offset, "share", 1.0);
+        seen = part(offset, "seen", 1.0);
+        unsure = part(offset, "unsure", 0.0);
+        z = part(offset, "z", 1.959964);
+        widest = part(offset, "widest", 4.472136);
+        subMs = offset.has("sub") ? offset.get("sub") : 1;
+        everyMs = offset.has("every") ? offset.get("every") : subMs;
+        firstMs = offset.has("first") ? offset.get("first") : 0;
+        arrived = new double[(int) Math.max(1, everyMs / subMs)];
+        for (int place = 0; place < arrived.length; place++) {
+            arrived[place] = part(offset, "at" + place, 1.0);
+        }
+        offset.each((name, value) -> {
+            if (name.startsWith("k_")) {
+                keys.put(Long.parseLong(name.substring(2).replace('m', '-')), value / MILLION);
+            }
+        });
+    }
+
+    static Sampling of(Fields offset) {
+        Fields known = offset == null ? Fields.of("{}") : offset;
+        return new Sampling(known.json(), known);
+    }
+
+    private static double part(Fields offset, String name, double otherwise) {
+        return offset.has(name) ? offset.get(name) / MILLION : otherwise;
+    }
+
+    boolean bound() {
+        return told != null;
+    }
+
+    /** With which probability a row of this moment, in ms, and of this group is taken. */
+    public static Column rateOf(Column moment, Column group) {
+        return mark("rate", List.of(moment, group), DataTypes.DoubleType);
+    }
+
+    /** The mean or the total of y, of these sums in the order of `Answer`. */
+    public static Column answer(String kind, scala.collection.immutable.Seq<Column> sums) {
+        return mark(kind, CollectionConverters.asJava(sums), Answer.TYPE);
+    }
+
+    /** The quantile of this share: of rows n, of u, and the percentiles from 0 to 100 and, last, the one that is wanted. */
+    public static Column quantileOf(Column share, Column rows, Column weight, Column percentiles) {
+        return mark("quantile", List.of(share, rows, weight, percentiles), Answer.TYPE);
+    }
+
+    private static Column mark(String method, List<Column> given, DataType type) {
+        List<Expression> arguments = given.stream().map(ExpressionUtils::expression).toList();
+        return ExpressionUtils.column(new Sampling(null, Fields.of("{}")).call(method, arguments, type));
+    }
+
+    Expression call(String method, List<Expression> arguments, DataType type) {
+        return new Invoke(
+                new Literal(this, new ObjectType(Sampling.class)), method, type,
+                CollectionConverters.asScala(arguments).toSeq(),
+                CollectionConverters.asScala(List.<AbstractDataType>of()).toSeq(), true, false, true);
+    }
+
+    public double rate(long moment, long group) {
+        require();
+        double wanted = keys.isEmpty() ? share : keys.getOrDefault(group, share);
+        int place = (int) (Math.floorMod(moment - firstMs, everyMs) / subMs);
+        return Math.min(1.0, wanted / Math.max(arrived[Math.min(place, arrived.length - 1)], 1e-9));
+    }
+
+    public InternalRow mean(
+            long n, double u, double uu, double uy, double uyy, double uyyy, double uuy, double uuyy) {
+        require();
+        return new Answer(n, u, uu, uy, uyy, uyyy, uuy, uuyy).mean(seen, z, widest);
+    }
+
+    public InternalRow total(
+            long n, double u, double uu, double uy, double uyy, double uyyy, double uuy, double uuyy) {
+        require();
+        return new Answer(n, u, uu, uy, uyy, uyyy, uuy, uuyy).total(seen, unsure, z, widest);
+    }
+
+    public InternalRow quantile(double share, long n, double u, ArrayData percentiles) {
+        require();
+        Answer sums = new Answer(n, u, 0, 0, 0, 0, 0, 0);
+        int last = percentiles.numElements() - 1;
+        double off = sums.rankOff(share, seen, sums.enough() ? z : widest);
+        int low = (int) Math.max(0, Math.floor((share - off) * (last - 1)));
+        int high = (int) Math.min(last - 1, Math.ceil((share + off) * (last - 1)));
+        double estimate = percentiles.getDouble(last);
+        return new GenericInternalRow(new Object[] {
+            estimate, off == 0 ? estimate : percentiles.getDouble(low), off == 0 ? estimate : percentiles.getDouble(high), n,
+            seen, off == 0 || sums.enough()
+        });
+    }
+
+    private void require() {
+        if (!bound()) {
+            throw new IllegalStateException("headway: nobody says how much to take: headway.Extensions is not among"
+                    + " spark.sql.extensions");
+        }
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Sampling that && Objects.equals(told, that.told);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hashCode(told);
+    }
+
+    @Override
+    public String toString() {
+        return bound() ? "sampling by " + told : "sampling";
+    }
+}

@@ -1,0 +1,65 @@
+"""What a query's batches told of an input that is sampled, kept beside its checkpoint: a restart goes on where it was.
+
+A line of JSON for each batch, in a file that Spark overlooks. It is written when the batch is done and reported; a batch
+that is run again after a crash is reported again. A line that was cut off by a crash is the last, and is left out.
+"""
+
+import json
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from headway.model.message import BatchSeen, InputSeen
+from headway.model.sampling import GroupSeen, SubStreamSeen
+
+FILE = ".headway.seen"
+LINES = 100  # that are worth reading: more than the longest memory of a sampler
+
+
+class Memory:
+    """The file of one query; without a folder, none."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._path = None if folder is None else folder / FILE
+
+    def past(self) -> tuple[BatchSeen, ...]:
+        """The last batches, oldest first; the file is cut down to them."""
+        if self._path is None or not self._path.exists():
+            return ()
+        kept: dict[int, tuple[str, BatchSeen]] = {}
+        for line in self._path.read_text("utf-8").splitlines()[-2 * LINES :]:
+            with suppress(ValueError, KeyError, TypeError):
+                batch = _batch(json.loads(line))
+                kept[batch.batch] = (line, batch)
+        last = list(kept.values())[-LINES:]
+        short = self._path.with_suffix(".new")
+        short.write_text("".join(f"{line}\n" for line, _ in last), "utf-8")
+        short.replace(self._path)
+        return tuple(batch for _, batch in last)
+
+    def add(self, batch: BatchSeen) -> None:
+        told = [i for i in batch.inputs if i.substreams]
+        if self._path is None or not told:
+            return
+        inputs = [
+            {"name": i.name, "rows": i.rows, "delays": i.delays, "subs": _rows(i.substreams), "groups": _rows(i.groups)}
+            for i in told
+        ]
+        with suppress(OSError), self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"batch": batch.batch, "began": batch.began, "inputs": inputs}) + "\n")
+
+
+def _rows(seen: tuple[SubStreamSeen, ...] | tuple[GroupSeen, ...]) -> list[list[float]]:
+    return [list(asdict(one).values()) for one in seen]
+
+
+def _batch(line: dict[str, object]) -> BatchSeen:
+    inputs = tuple(
+        InputSeen(
+            i["name"], i["rows"], delays=tuple((d, n) for d, n in i["delays"]),
+            substreams=tuple(SubStreamSeen(*row) for row in i["subs"]), groups=tuple(GroupSeen(*row) for row in i["groups"]),
+        )
+        for i in line["inputs"]  # type: ignore[attr-defined]
+    )  # fmt: skip
+    began = line["began"]
+    return BatchSeen("", line["batch"], began, began, 0, sum(i.rows for i in inputs), None, inputs)  # type: ignore[arg-type]

@@ -1,0 +1,118 @@
+"""Taking a part of a stream's rows: which part, is said by each batch's control offset (`jvm/headway/Sampling.java`).
+
+    observed rows (all) - sampling_rate - where hash(row) < sampling_rate - the user's query
+
+Whether a row is taken is decided by a hash of it, so a batch that is run again takes the same rows. What is counted of
+sub-streams is counted before, of all rows; and whatever costs much comes after.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from headway.errors import HeadwayError, SettingError
+from headway.loop.sampler import CELL_MS
+from headway.spark import jvm
+
+RATE = "sampling_rate"
+SUBS = "subs"  # the metric
+_UNIT = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is sampled by what."""
+
+    value: Column  # a double
+    group: Column  # a long; null where there are no groups
+    by: tuple[str, ...]  # columns that tell rows apart
+
+    def metric(self, moment: str, delay: str, value: str, group: str) -> Column:
+        """What a batch tells of its sub-streams and groups."""
+        given = [F.col(name)._jc for name in (moment, delay, value, group)]
+        return Column(_jvm().headway.SubStreams.column(*given, CELL_MS))
+
+    def taken(self, rows: DataFrame, moment: str, group: str) -> DataFrame:
+        """Those of `rows` that are in the sample, each with the probability it had to be."""
+        rate = Column(_jvm().headway.Sampling.rateOf(F.col(moment)._jc, F.coalesce(F.col(group), F.lit(0).cast("long"))._jc))
+        chance = F.shiftrightunsigned(F.xxhash64(F.lit("headway"), *[F.col(_quoted(name)) for name in self.by]), 11) * _UNIT
+        return rows.withColumn(RATE, rate).where(chance < F.col(RATE))
+
+
+def sample(rows: DataFrame, value: Any, per: str | list[str] | None, by: list[str] | None) -> Sample:
+    """Refuses, in one line, what cannot be sampled so."""
+    spark = rows.sparkSession
+    extensions = spark.sparkContext.getConf().get("spark.sql.extensions", "").split(",")
+    if not jvm.present(spark) or jvm.EXTENSIONS not in extensions:
+        raise HeadwayError("rt.approximate needs a session with Headway's jar: make it with headway.session()")
+    if RATE in rows.columns:
+        raise SettingError("approximate", RATE, "rows without a column of that name: it says how much was taken")
+    names = rows.columns
+    groups = [per] if isinstance(per, str) else list(per or ())
+    for key, wanted in (("per", groups), ("by", list(by or ())), ("value", [value] if isinstance(value, str) else [])):
+        for name in wanted:
+            if name not in names:
+                raise SettingError(f"approximate.{key}", name, f"one of the columns {', '.join(names)}")
+    if isinstance(value, str) and not isinstance(rows.schema[value].dataType, T.NumericType | T.BooleanType):
+        kind = rows.schema[value].dataType.simpleString()
+        raise SettingError("approximate.value", value, f"a column of numbers, but it is of type {kind}")
+    number = F.lit(1) if value is None else F.col(_quoted(value)) if isinstance(value, str) else value
+    hashed = [f.name for f in rows.schema.fields if not _has_map(f.dataType)]
+    return Sample(
+        number.cast("double"),
+        F.xxhash64(*[F.col(_quoted(name)) for name in groups]) if groups else F.lit(None).cast("long"),
+        tuple(by or hashed),
+    )
+
+
+def refuse_unbounded(frame: Any, name: str) -> None:
+    """A plain aggregate of a sample is an answer without a bound, or simply wrong: say what there is instead."""
+    for found in _aggregates(frame._jdf.queryExecution().analyzed()):
+        if not any(attribute.name() == RATE for attribute in _items(found.references().toSeq())):
+            raise HeadwayError(
+                f"query {name!r} asks a sample for {found.aggregateFunction().sql()}: approximate answers are"
+                " headway.approx.mean, sum, count and quantile; for anything else use rt.watermark"
+            )
+
+
+def _aggregates(plan: Any) -> list[Any]:
+    """The aggregate functions of a plan that are above a sample."""
+    found = [a for child in _items(plan.children()) for a in _aggregates(child)]
+    if plan.getClass().getSimpleName() == "Aggregate":
+        found += [a for e in _items(plan.aggregateExpressions()) for a in _within(e)]
+    return found
+
+
+def _within(expression: Any) -> list[Any]:
+    if expression.getClass().getSimpleName() == "AggregateExpression":
+        return [expression]
+    return [found for child in _items(expression.children()) for found in _within(child)]
+
+
+def _items(seq: Any) -> list[Any]:
+    return [seq.apply(i) for i in range(seq.size())]
+
+
+def _has_map(kind: Any) -> bool:
+    match kind:
+        case T.MapType() | T.VariantType():
+            return True
+        case T.ArrayType(elementType=inner):
+            return _has_map(inner)
+        case T.StructType(fields=fields):
+            return any(_has_map(f.dataType) for f in fields)
+    return False
+
+
+def _jvm() -> Any:
+    from pyspark import SparkContext
+
+    context: Any = SparkContext._active_spark_context
+    return context._jvm
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

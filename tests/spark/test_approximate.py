@@ -1,0 +1,283 @@
+"""Answers from a sample on real Spark: the rows that the hash picks, the figures that they give, and what is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+from scripted import Stage
+
+import headway as hw
+from headway.model.sampling import Sampling, StreamView
+
+pytestmark = pytest.mark.spark
+Z = 1.959964
+STRUCT = ["estimate", "lower", "upper", "sample", "seen", "sound"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Takes a given part, whatever it sees."""
+
+    share: float
+    keys: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    error: float = 0.05
+    confidence: float = 0.95
+    most_ms: int = 10_000
+
+    def decide(self, seen: StreamView) -> Sampling:
+        return Sampling(self.share, (1.0,) * seen.places, 1_000, "as told: a part", self.keys)
+
+
+@pytest.fixture
+def stage(spark: Any, tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(spark, tmp_path)
+    yield made
+    made.close()
+
+
+def made(rows: int, seed: int = 1, start: float = 0.0, seconds: float = 3.0) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    at = np.sort(rng.uniform(start, start + seconds, rows)).round(6).tolist()
+    values = rng.gamma(4.0, 2.0, rows).round(6).tolist()
+    return [{"ts": t, "k": i % 7, "v": v} for i, (t, v) in enumerate(zip(at, values, strict=True))]
+
+
+def sampled(stage: Stage, policy: Any, **more: Any) -> Any:
+    return stage.rt.approximate(stage.raw("a"), "ts", value="v", sampling=policy, name="a", **more)
+
+
+def answers(stage: Stage, frame: Any, *rows: list[dict[str, Any]]) -> list[Any]:
+    """What comes out of windows of 3 s when these rows are read, a batch each, and the last window is closed."""
+    stage.start(frame)
+    for part in rows:
+        stage.put("a", part)
+        stage.step()
+    stage.step(3.0 * len(rows))
+    stage.put("a", [{"ts": 100.0, "k": 0, "v": 0.0}])
+    stage.step()
+    return stage.spark.table("staged").orderBy("window").collect()
+
+
+def window(frame: Any, *keys: str) -> Any:
+    return frame.groupBy(F.window("ts", "3 seconds"), *keys)
+
+
+def picked(stage: Stage, rate: float) -> list[Any]:
+    """The rows that a sample of this rate has, worked out by a batch query of its own."""
+    chance = "shiftrightunsigned(xxhash64('headway', ts, k, v), 11) / 9007199254740992D"
+    return stage.static("a").where(f"ts < timestamp'1970-01-01 00:00:03Z' and {chance} < {rate}").collect()
+
+
+def test_the_hash_of_a_row_says_whether_it_is_taken_and_its_bound_is_that_of_the_books(stage: Stage) -> None:
+    asked = {"mean": hw.approx.mean("v"), "sum": hw.approx.sum("v"), "rows": hw.approx.count()}
+    (out,) = answers(stage, window(sampled(stage, Part(0.3))).agg(*[c.alias(n) for n, c in asked.items()]), made(2_000))
+    y = np.array([r.v for r in picked(stage, 0.3)])
+    n, w = len(y), 1 / 0.3
+    assert 500 < n < 700
+    student = Z + (Z**3 + Z) / (4 * (n - 1))
+    mean_sd = np.sqrt((w * w - w) * ((y - y.mean()) ** 2).sum()) / (n * w)
+    expected = {
+        "mean": (y.mean(), mean_sd),
+        "sum": (w * y.sum(), np.sqrt((w * w - w) * (y**2).sum())),
+        "rows": (w * n, np.sqrt((w * w - w) * n)),
+    }
+    for name, (estimate, sd) in expected.items():
+        assert list(out[name].asDict()) == STRUCT
+        found = [out[name][key] for key in ("estimate", "lower", "upper")]
+        assert found == pytest.approx([estimate, estimate - student * sd, estimate + student * sd], rel=1e-6)
+        assert (out[name].sample, out[name].seen, out[name].sound) == (n, 1.0, True)
+
+
+def test_bounds_hold_the_true_answers(stage: Stage) -> None:
+    parts = [made(1_500, seed=s, start=3.0 * s) for s in range(6)]
+    frame = window(sampled(stage, Part(0.4))).agg(hw.approx.mean("v").alias("m"), hw.approx.quantile("v", 0.5).alias("q"))
+    out = answers(stage, frame, *parts)
+    assert len(out) == 6
+    for row, part in zip(out, parts, strict=True):
+        values = [r["v"] for r in part]
+        assert row.m.lower < np.mean(values) < row.m.upper and row.m.upper - row.m.lower < 0.2 * row.m.estimate
+        assert row.q.lower < np.median(values) < row.q.upper and row.q.lower < row.q.estimate < row.q.upper
+
+
+def test_all_rows_give_the_exact_answer(stage: Stage) -> None:
+    rows = made(400)
+    frame = window(sampled(stage, Part(1.0)))
+    (out,) = answers(stage, frame.agg(hw.approx.sum("v").alias("s"), hw.approx.quantile("v", 0.9).alias("q")), rows)
+    total = sum(r["v"] for r in rows)
+    assert out.s.asDict() == pytest.approx(
+        {"estimate": total, "lower": total, "upper": total, "sample": 400, "seen": 1.0, "sound": True}
+    )
+    assert out.q.estimate == out.q.lower == out.q.upper
+
+
+def test_groups_that_are_not_named_are_kept_whole(stage: Stage, spark: Any) -> None:
+    key = spark.sql("select xxhash64(3) as h").head().h
+    frame = window(sampled(stage, Part(1.0, {key: 0.2}), per="k"), "k").agg(hw.approx.count().alias("n"))
+    out = {row.k: row.n for row in answers(stage, frame, made(2_100))}
+    assert all(out[k].estimate == out[k].lower == 300 for k in range(7) if k != 3)
+    assert out[3].sample < 100 and out[3].lower < 300 < out[3].upper
+
+
+def test_a_long_tail_and_few_rows_are_said_to_be_unsound_and_widened(stage: Stage) -> None:
+    rows = [{"ts": 0.001 * i, "k": i, "v": 1e6 if i % 500 == 0 else 1.0} for i in range(2_000)]
+    frame = window(sampled(stage, Part(0.5))).agg(hw.approx.mean("v").alias("m"), hw.approx.count().alias("n"))
+    (out,) = answers(stage, frame, rows)
+    assert not out.m.sound and out.n.sound
+    assert out.m.lower < np.mean([r["v"] for r in rows]) < out.m.upper
+
+
+def test_rows_without_a_value_or_a_time_are_none(stage: Stage) -> None:
+    rows: list[dict[str, Any]] = [{"ts": 0.001 * i, "k": i, "v": None if i % 2 else 2.0} for i in range(200)]
+    frame = window(sampled(stage, Part(1.0))).agg(
+        hw.approx.mean("v").alias("m"), hw.approx.count("v").alias("n"), hw.approx.count().alias("all")
+    )
+    (out,) = answers(stage, frame, rows)
+    assert (out.m.estimate, out.m.sample, out.n.estimate, out["all"].estimate) == (2.0, 100, 100, 200)
+
+
+def test_a_window_without_a_value_has_no_estimate(stage: Stage) -> None:
+    frame = window(sampled(stage, Part(1.0))).agg(hw.approx.mean("v").alias("m"))
+    (out,) = answers(stage, frame, [{"ts": 1.0, "k": 1, "v": None}])
+    assert (out.m.estimate, out.m.lower, out.m.sample, out.m.sound) == (None, None, 0, False)
+
+
+def test_what_costs_much_comes_after_the_sample(stage: Stage) -> None:
+    """The user's own expression is worked out for rows that were taken, and for no others."""
+    rows = sampled(stage, Part(0.25)).withColumn("dear", F.sqrt("v"))
+    stage.start(window(rows).agg(hw.approx.mean("dear").alias("m")))
+    stage.put("a", made(1_000))
+    stage.step()
+    plan = stage.query._jsq.explainInternal(False)
+    lines = [line for line in plan.splitlines() if "SQRT" in line or "xxhash64" in line or "CollectMetrics" in line]
+    assert "CollectMetrics" in lines[-1] and "xxhash64" in lines[-2] and all("SQRT" in line for line in lines[:-2])
+
+
+def test_with_aion_a_stream_of_old_rows_is_sampled_once_it_is_known(stage: Stage) -> None:
+    parts = [made(6_000, seed=s, start=3.0 * s) for s in range(8)]
+    rows = stage.rt.approximate(stage.raw("a"), "ts", error=0.05, value="v", name="a", arrival="ts")
+    out = answers(stage, window(rows).agg(hw.approx.mean("v").alias("m")), *parts)
+    sizes = [row.m.sample for row in out]
+    assert sizes[0] == 6_000 and max(sizes[5:]) < 2_000
+    for row, part in zip(out, parts, strict=True):
+        truth = np.mean([r["v"] for r in part])
+        assert abs(row.m.estimate / truth - 1) < 0.05 and row.m.lower <= truth <= row.m.upper
+    assert any("rows are enough" in note for note in stage.notes())
+
+
+def test_after_a_restart_what_was_known_of_the_stream_is_known(spark: Any, tmp_path: Path) -> None:
+    def begun(stage: Stage) -> Any:
+        rows = stage.rt.approximate(stage.raw("a"), "ts", value="v", name="a", arrival="ts")
+        stage.start(window(rows).agg(hw.approx.mean("v").alias("m")))
+        return stage.rt.controller.queries["staged"].inputs["a"].sampler
+
+    first = Stage(spark, tmp_path)
+    sampler = begun(first)
+    for s in range(6):
+        first.put("a", made(6_000, seed=s, start=3.0 * s))
+        first.step(3.0 * s + 3)
+    was = sampler.sampling
+    assert was.share < 0.5
+    first.close()
+    with (tmp_path / "checkpoint" / ".headway.seen").open("a") as file:
+        file.write('{"batch": 99, "inp')  # as a crash leaves it
+    second = Stage(spark, tmp_path)
+    assert begun(second).sampling == was
+    second.close()
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"error": 0}, ["approximate.error = 0", "between 0 and 1"]),
+        ({"error": 1.0}, ["approximate.error = 1.0"]),
+        ({"error": -0.1}, ["approximate.error"]),
+        ({"confidence": 0.0}, ["approximate.confidence = 0.0"]),
+        ({"confidence": 1}, ["approximate.confidence = 1"]),
+        ({"of": "max"}, ["approximate.of = 'max'", "mean, sum, count"]),
+        ({"of": "distinct"}, ["approximate.of", "mean, sum, count"]),
+        ({"value": "w"}, ["approximate.value = 'w'", "ts, k, v"]),
+        ({"value": "ts"}, ["approximate.value = 'ts'", "numbers"]),
+        ({"per": "zone"}, ["approximate.per = 'zone'", "ts, k, v"]),
+        ({"by": ["id"]}, ["approximate.by = 'id'", "ts, k, v"]),
+        ({"sampling": "Aion"}, ["approximate.sampling = 'Aion'", "headway.sampling.Aion()"]),
+        ({"arrival": "came"}, ["'came'", "ts, k, v"]),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_what_cannot_be_asked_for_is_refused_in_a_line(stage: Stage, given: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(hw.HeadwayError) as error:
+        stage.rt.approximate(stage.raw("a"), "ts", **given)
+    text = str(error.value)
+    assert "\n" not in text and all(word in text for word in words), text
+
+
+@pytest.mark.parametrize("name", ["max", "min", "count_distinct", "sum", "avg", "count"])
+def test_a_plain_aggregate_of_a_sample_is_refused_with_what_there_is(stage: Stage, name: str) -> None:
+    frame = window(sampled(stage, Part(0.5))).agg(getattr(F, name)("v"))
+    with pytest.raises(hw.HeadwayError) as error:
+        stage.rt.start(frame.writeStream.format("memory"), name="staged")
+    text = str(error.value)
+    assert "\n" not in text and "approx.mean, sum, count and quantile" in text and "'staged'" in text
+
+
+def test_a_quantile_must_be_between_nothing_and_all(spark: Any) -> None:
+    for share in (0, 1, -1, 2, "half"):
+        with pytest.raises(hw.SettingError, match=r"approx\.quantile"):
+            hw.approx.quantile("v", share)  # type: ignore[arg-type]
+
+
+def test_an_order_without_a_gate_cannot_sample(spark: Any, tmp_path: Path) -> None:
+    with hw.Runtime(spark, hw.order.Stock()) as rt, pytest.raises(hw.HeadwayError, match="gate"):
+        rt.approximate(spark.readStream.format("rate").load(), "timestamp")
+
+
+def test_two_samples_do_not_make_a_query(spark: Any, tmp_path: Path) -> None:
+    stage = Stage(spark, tmp_path, ("a", "b"))
+    one, two = (stage.rt.approximate(stage.raw(name), "ts", name=name) for name in ("a", "b"))
+    with pytest.raises(hw.HeadwayError, match="2 inputs"):
+        stage.rt.start(one.union(two).groupBy(F.window("ts", "3 seconds")).agg(hw.approx.count()).writeStream, name="staged")
+    stage.close()
+
+
+# ---- a crash
+
+
+def test_a_kill_in_the_middle_of_a_batch_changes_no_estimate(tmp_path: Path) -> None:
+    """The same rows and grants, once in one go and once with a kill -9: all answers alike, to the last digit."""
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert child(whole) == 0
+    assert child(killed, kill_at=6) == -signal.SIGKILL
+    first = json.loads((killed / "out" / "6-first.json").read_text())
+    assert child(killed) == 0
+    assert json.loads((killed / "out" / "6.json").read_text()) == first  # the batch that ran again
+    out = [{f.name: json.loads(f.read_text()) for f in (run / "out").glob("[0-9]*.json")} for run in (whole, killed)]
+    out[1].pop("6-first.json")
+    assert out[0] == out[1]
+    sizes = [row["sample"] for rows in out[0].values() for row in rows]
+    assert min(sizes) < 2_000 < max(sizes)  # it did sample
+
+
+def child(folder: Path, kill_at: int = -1) -> int:
+    folder.mkdir(exist_ok=True)
+    command = [sys.executable, str(Path(__file__).with_name("approximate_child.py")), str(folder), str(kill_at)]
+    with (folder / "log").open("ab") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        try:
+            return process.wait(timeout=300)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # its JVM, should it still live
