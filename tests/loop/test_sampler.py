@@ -106,6 +106,12 @@ def test_a_delay_that_goes_with_the_value_is_news_and_makes_it_wait() -> None:
     assert any(text and text.startswith("delay goes with value") for text in news)
 
 
+def test_other_numbers_alone_are_no_news() -> None:
+    made, source = sampler(), Source()
+    news = [made.saw(source.between((k - 1) * WINDOW_MS, k * WINDOW_MS)) for k in range(1, 18)]
+    assert [bool(text) for text in news[4:]] == [False] * 13 and any(text and "rows are enough" in text for text in news[:4])
+
+
 def test_groups_of_which_less_is_taken_ride_in_the_offset() -> None:
     made = sampler(Aion(of="count"))
     for k in range(8):

@@ -1,5 +1,6 @@
 """How much of an input is taken: what was seen of it so far, what its policy makes of that, and the offset that says so."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from math import sqrt
@@ -56,8 +57,7 @@ class Sampler:
         self.view = self.streams.view()
         self._check()
         before, self.sampling = self.sampling, self.policy.decide(self.view)
-        kind = self.sampling.because.partition(":")[0]
-        return None if kind == before.because.partition(":")[0] else self.sampling.because
+        return None if _kind(self.sampling) == _kind(before) else self.sampling.because
 
     def offset(self, now: WallMs, sweeping: EventMs, live: bool) -> dict[str, int]:
         """What the next batch takes, and how much it will have seen of the window that it lets out, as whole numbers."""
@@ -110,6 +110,11 @@ def sub_length(period_ms: int) -> int:
     fitting = [ms for ms in range(CELL_MS, max(SUB_MS, 2 * least) + 1, CELL_MS) if period_ms % ms == 0]
     good = [ms for ms in fitting if ms >= least]
     return min(good, key=lambda ms: (abs(ms - max(SUB_MS, least)), ms)) if good else period_ms
+
+
+def _kind(sampling: Sampling) -> str:
+    """The words, whatever the numbers."""
+    return re.sub(r"[\d.,]*\d", "", sampling.because)
 
 
 def _sum(one: SubStreamSeen, other: SubStreamSeen) -> SubStreamSeen:
