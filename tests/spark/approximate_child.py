@@ -1,4 +1,4 @@
-"""The process that a test kills: ten batches of a sampled query under a scripted gate, its answers written batch by batch."""
+"""The process that a test kills: ten batches of a sampled query under a scripted gate, answers written batch by batch."""
 
 import json
 import os

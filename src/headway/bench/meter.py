@@ -45,7 +45,8 @@ class Meter:
         self.driver, self.own = driver, psutil.Process()
 
     def read(self) -> Reading:
-        workers = sum(_ms(child) for child in self.driver.children(recursive=True))
+        # Who has ended lives on in the time of who started it: without that, time would run backwards when a worker goes.
+        workers = sum(_ms(child, ended=True) for child in self.driver.children(recursive=True)) + _ended_ms(self.driver)
         threads = {t.id: (self._kind(t.id), (t.user_time + t.system_time) * 1000) for t in self.driver.threads()}
         return Reading(threads, _ms(self.driver), _ms(self.own) + workers)
 
@@ -67,9 +68,18 @@ def spent(before: Reading, after: Reading) -> dict[str, float]:
     return out
 
 
-def _ms(process: Any) -> float:
+def _ms(process: Any, ended: bool = False) -> float:
+    """Of a process, and if wanted of those of its children that have ended."""
     try:
         times = process.cpu_times()
     except psutil.Error:
         return 0.0
-    return float(times.user + times.system) * 1000
+    return float(times.user + times.system) * 1000 + (_ended_ms(process) if ended else 0.0)
+
+
+def _ended_ms(process: Any) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)) * 1000  # not on every system

@@ -3,6 +3,7 @@
 import typer
 
 from headway.cli import (
+    bench_aion,
     bench_cold,
     bench_cost,
     bench_coverage,
@@ -26,6 +27,7 @@ app.command("kafka")(bench_kafka.kafka)
 app.command("soak")(bench_soak.soak)
 app.command("silence")(bench_silence.silence)
 app.command("traffic")(bench_traffic.traffic)
+app.command("aion")(bench_aion.aion)
 app.command("cost")(bench_cost.cost)
 app.command("density")(bench_density.density)
 app.command("idle")(bench_idle.idle)

@@ -12,6 +12,7 @@ from headway.bench.ledger import origin
 from headway.bench.report import page
 from headway.bench.suite import Segment, by_setting, measures, ratio_to_best
 from headway.cli import given, screen
+from headway.cli.demo_approximate import approximate
 from headway.cli.demo_traffic import traffic
 
 POLICIES = ("stock-tuned", "klink")
@@ -19,6 +20,7 @@ WARM_UP = Setting(queries=4, rate=200, settle=2, seconds=10)
 
 app = typer.Typer()
 app.command("traffic")(traffic)
+app.command("approximate")(approximate)
 
 
 @app.callback(invoke_without_command=True)

@@ -20,7 +20,9 @@ def needed(rows: float, mean: float, sd: float, error: float, confidence: float,
     return float(needed_each(*window, error=error, z=z_of(confidence), of=of, quantile=quantile)[0])
 
 
-def needed_each(rows: Floats, mean: Floats, sd: Floats, *, error: float, z: float | Floats, of: str, quantile: float = 0.5) -> Floats:
+def needed_each(
+    rows: Floats, mean: Floats, sd: Floats, *, error: float, z: float | Floats, of: str, quantile: float = 0.5
+) -> Floats:
     """The same of many windows or groups, whose answers may be off by `z` standard errors.
 
     `error` is relative to the answer, except of a quantile, where it is one of rank: within 0.05 of the median is what lies

@@ -1,7 +1,7 @@
 """Aion: a sample that is large enough for the wanted error, and no waiting for stragglers (Farhat's thesis, chapter 4)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
 import numpy as np
@@ -27,8 +27,8 @@ class Wish:
     rows: float  # of so many
     share: float  # wanted of those rows whose group is not in `keys`
     keys: Mapping[int, float]
-    sampled: float  # so much of every sub-stream must be there for those that are sampled
-    whole: float  # so much of the window must be there for those that are not
+    sampled: float  # so much must be there since the last window's end, for those that are sampled
+    whole: float  # so much of the window must be there, for those that are not
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,21 @@ class Aion(Promise):
 
     def timed(self, seen: StreamView, wish: Wish) -> Sampling:
         """When to let windows go, and what will be there then."""
-        if self.of != "count" and goes_with_value(seen):
+        if waits_for_all := self.of != "count" and goes_with_value(seen):
             # The rows that come early are not like the others: no sample of them is representative, however large.
             wait = self.longest_ms(seen)
-            because = f"delay goes with value, r = {seen.correlation:.2f}: waits {wait} ms for all; {enough(seen, wish)}"
         else:
             wait = max(
-                self.least_wait(seen.arrived, wish.sampled, seen), self.least_wait(seen.window_arrived, wish.whole, seen)
+                self.least_wait(lambda ms: slide_arrived(seen, ms), wish.sampled, seen),
+                self.least_wait(seen.window_arrived, wish.whole, seen),
             )
-            because = f"{enough(seen, wish)}; {self._goes(seen, wait)}"
-        return Sampling(wish.share, arrived_by_place(seen, wait), wait, because, wish.keys, ceil(wish.needed))
+        arrived = arrived_by_place(seen, wait)
+        share = float(made_up(np.array([wish.share]), arrived)[0])
+        made = made_up(np.array(list(wish.keys.values())), arrived)
+        keys = {key: own for key, own in zip(wish.keys, made.tolist(), strict=True) if own < WHOLE}
+        goes = f"{enough(seen, wish)}; {self._goes(seen, wait)}"
+        because = f"delay goes with value, r = {seen.correlation:.2f}: {goes}" if waits_for_all else goes
+        return Sampling(share if share < WHOLE else 1.0, arrived, wait, because, keys, ceil(wish.needed))
 
     def _goes(self, seen: StreamView, wait: int) -> str:
         there = f"{seen.window_arrived(wait):.1%} of the window, {seen.arrived(wait):.0%} of its last {seen.sub_ms} ms"
@@ -120,8 +125,26 @@ def arrived_by_place(seen: StreamView, wait_ms: float) -> tuple[float, ...]:
     return tuple(seen.arrived(wait_ms + (seen.places - 1 - place) * seen.sub_ms) for place in range(seen.places))
 
 
+def slide_arrived(seen: StreamView, wait_ms: float) -> float:
+    """The share that is there of the rows since the last window's end."""
+    return replace(seen, window_ms=seen.places * seen.sub_ms).window_arrived(wait_ms)
+
+
+def made_up(share: Floats, arrived: tuple[float, ...]) -> Floats:
+    """What to want of each sub-stream, so that all together have this share although some lack rows.
+
+    Their watermarks go together here, at the window's end. Where the paper waits until the last sub-stream has enough
+    (theta > 1), the ones before it can make up for that.
+    """
+    there = np.sort(np.array(arrived))
+    left = np.arange(len(there), 0, -1)  # sub-streams of which there is no less
+    # If this much is wanted of each, where there is so much, then this is the share of all: a line from point to point.
+    of_all = (np.cumsum(there) + (left - 1) * there) / len(there)
+    return np.asarray(np.interp(share, np.concatenate([[0.0], of_all]), np.concatenate([[0.0], there]), right=1.0))
+
+
 def enough(seen: StreamView, wish: Wish) -> str:
-    some = f"{wish.needed:,.0f} of {wish.rows:,.0f} rows"
+    some = f"{ceil(wish.needed):,} of {wish.rows:,.0f} rows"
     if seen.groups:
         return f"{some} are enough, {len(wish.keys)} of {len(seen.groups)} groups are sampled"
     if wish.share < 1:

@@ -1,0 +1,102 @@
+"""Answers from a sample, with an interval; and the exact ones, from all rows.
+
+A row that happened is in the sample if it had come in, and then with the rate of its batch. The chance of both together is
+its weight's inverse: that is all that Horvitz and Thompson's total and Hajek's mean need to know.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headway.model.arrays import Floats
+from headway.sim.aion_streams import GUESS, nearest
+
+ROUNDS = 10  # of k-means
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An estimate, and from where to where the exact answer may be."""
+
+    estimate: float
+    lower: float
+    upper: float
+    rows: int  # of the sample
+
+    def error(self, exact: float) -> float:
+        """Relative to the exact answer."""
+        return abs(self.estimate - exact) / max(abs(exact), 1e-12)
+
+    def holds(self, exact: float) -> bool:
+        hair = 1e-9 * max(1.0, abs(exact))  # sums of the same rows in another order
+        return self.lower - hair <= exact <= self.upper + hair
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sample:
+    """Rows that were taken, with the rate at which, and the share of the window's rows that had come in."""
+
+    value: Floats
+    rate: Floats
+    seen: float
+    points: Floats | None = None
+
+    @property
+    def chance(self) -> Floats:
+        return self.rate * self.seen
+
+
+def answer(kind: str, sample: Sample, z: float) -> Answer:
+    """What a query of this kind says of the sample, where it may be off by `z` standard errors."""
+    if not len(sample.value):
+        return Answer(0.0, -np.inf, np.inf, 0)
+    if kind == "ysb":
+        return _total(sample, z)
+    if kind == "kmeans":
+        assert sample.points is not None
+        return _mean(clustered(sample.points, 1 / sample.chance), sample, z, spent=len(GUESS))
+    return _mean(sample.value, sample, z)
+
+
+def _total(sample: Sample, z: float) -> Answer:
+    """Horvitz and Thompson's."""
+    weight = 1 / sample.chance
+    total = float(weight @ sample.value)
+    variance = float(((weight - 1) * weight) @ sample.value**2)
+    return _within(total, variance, z, len(weight))
+
+
+def _mean(value: Floats, sample: Sample, z: float, spent: int = 1) -> Answer:
+    """Hajek's; `spent` is how many means were fitted to the sample before this one was taken."""
+    weight = 1 / sample.chance
+    rows = float(weight.sum())
+    mean = float(weight @ value) / rows
+    fitted = len(weight) / max(1, len(weight) - spent)
+    variance = fitted * float(((weight - 1) * weight) @ (value - mean) ** 2) / rows**2
+    return _within(mean, variance, z, len(weight))
+
+
+def _within(middle: float, variance: float, z: float, rows: int) -> Answer:
+    half = z * max(0.0, variance) ** 0.5
+    return Answer(middle, middle - half, middle + half, rows)
+
+
+def clustered(points: Floats, weight: Floats) -> Floats:
+    """The distance of every point to its centre, after k-means over all of them."""
+    if len(points) < len(GUESS):
+        return nearest(points, GUESS)
+    from sklearn.cluster import KMeans  # takes a second to load
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(1):
+        found = KMeans(len(GUESS), init=GUESS, n_init=1, max_iter=ROUNDS).fit(points, sample_weight=weight)
+    apart = points - found.cluster_centers_[found.labels_]
+    # A centre is nearer to the points that it is the mean of than to all others: as with a deviation, n - 1 makes up for it.
+    size = np.bincount(found.labels_, minlength=len(GUESS))
+    larger = np.sqrt(size / np.maximum(1, size - 1))[found.labels_]
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)) * larger)
+
+
+def exact(kind: str, value: Floats, points: Floats | None) -> float:
+    """The answer from all rows of a window."""
+    return answer(kind, Sample(value, np.ones(len(value)), 1.0, points), 0.0).estimate

@@ -1,0 +1,168 @@
+"""The exact answers in numpy are right, and the queries say the same of all rows."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from headway.errors import SettingError
+from headway.workloads.approximate import WORKLOADS, Question, Trips, Views, question, setting_named
+from headway.workloads.approximate import boroughs as boroughs_
+from headway.workloads.approximate import taxi as taxi_
+from headway.workloads.approximate.kmeans import CENTRES, Clusters, answer, answers, clustered, points
+from headway.workloads.taxi.trips import NAMES
+from headway.workloads.ysb import xxhash64
+
+EPOCH = 1_700_000_002_000  # a window is under way
+ENDS = [EPOCH + 2_000, EPOCH + 5_000, EPOCH + 8_000]
+
+
+def slowly(asked: Question, until_ms: int) -> list[tuple[int, int, bool]]:
+    """(event time, ad, whether it is a view) of every event, one by one, by the rules that `ysb.py` states."""
+    made, i = [], 0
+    size = len(asked.stream.gaps)
+    while True:
+        at = i // size * size * 1_000 + asked.stream.gaps[i % size]
+        event_ms = asked.stream.epoch_ms + at // asked.stream.rate
+        if event_ms >= until_ms:
+            return made
+        h = int(xxhash64(asked.stream.seed, np.array([i]))[0])
+        made.append((event_ms, (h >> 10) % (1 << 20) % asked.stream.ads, (h >> 30) % (1 << 10) % 3 == 0))
+        i += 1
+
+
+def test_views_are_counted_by_campaign() -> None:
+    asked = question("ysb", "EG", 300, 3, 5, EPOCH)
+    counts = Counter(
+        (ms - ms % 3_000 + 3_000, str(asked.stream.campaign_of[ad])) for ms, ad, view in slowly(asked, ENDS[-1]) if view
+    )
+    truth = asked.truth(ENDS)
+    assert {pane: exact.answer for pane, exact in truth.items()} == dict(counts)
+    assert all(exact.rows == exact.answer for exact in truth.values())
+
+
+def test_the_mean_distance_is_that_of_all_windows_a_trip_is_in() -> None:
+    asked = question("taxi", "EG", 300, 6, 5, EPOCH)
+    events, truth = slowly(asked, ENDS[-1]), asked.truth(ENDS)
+    for end in ENDS:
+        inside = [taxi_.distances()[ad] / 100 for ms, ad, _ in events if end - 6_000 <= ms < end]
+        assert truth[end, ""].answer == pytest.approx(sum(inside) / len(inside))
+        assert truth[end, ""].rows == len(inside)
+
+
+def test_the_mean_distance_by_borough_is_that_of_its_own_trips() -> None:
+    asked = question("boroughs", "EG", 300, 6, 5, EPOCH)
+    events, truth = slowly(asked, ENDS[-1]), asked.truth(ENDS)
+    borough, hundredths = boroughs_.trips()
+    for (end, name), exact in truth.items():
+        inside = [hundredths[ad] / 100 for ms, ad, _ in events if end - 6_000 <= ms < end and NAMES[borough[ad]] == name]
+        assert exact.answer == pytest.approx(sum(inside) / len(inside)) and exact.rows == len(inside)
+    assert sum(exact.rows for (end, _), exact in truth.items() if end == ENDS[-1]) == sum(
+        ENDS[-1] - 6_000 <= ms for ms, _, _ in events
+    )
+
+
+def test_trips_without_data_have_the_mean_and_spread_of_the_real_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADWAY_DATA", "gone")
+    caches = (taxi_.real_trips, taxi_.distances, boroughs_.trips)
+    for cache in caches:
+        cache.cache_clear()
+    try:
+        made, (borough, hundredths) = taxi_.distances(), boroughs_.trips()
+    finally:
+        for cache in caches:
+            cache.cache_clear()
+    assert len(made) == 4_096 and (np.diff(made) >= 0).all() and made[0] >= 1
+    assert made.mean() == pytest.approx(281, rel=0.01) and made.std() == pytest.approx(277, rel=0.05)
+    assert sorted(hundredths.tolist()) == made.tolist()
+    assert np.bincount(borough)[NAMES.index("Manhattan")] == pytest.approx(0.6 * 4_096, abs=2)
+
+
+def test_k_means_finds_the_eight_crowds() -> None:
+    found = clustered(points() / 100, np.ones(len(points())))
+    assert np.abs(found.centres - CENTRES).max() < 0.5
+    nearest = np.sqrt(((points()[:, None] / 100 - found.centres) ** 2).sum(axis=2)).min(axis=1)
+    assert found.mean == pytest.approx(nearest.mean(), rel=0.01)
+
+
+def test_a_point_that_stands_for_three_is_worth_three() -> None:
+    at = points()[:400] / 100
+    weight = np.where(np.arange(400) % 2, 3.0, 1.0)
+    once, thrice = clustered(at, weight), clustered(np.repeat(at, weight.astype(int), axis=0), np.ones(int(weight.sum())))
+    assert once.centres == pytest.approx(thrice.centres)
+    assert Clusters(once.centres, once.apart, weight).variance > 0 == thrice.variance
+
+
+def test_samples_of_points_are_right_on_average_and_their_bounds_hold_as_often_as_they_say() -> None:
+    rng, off, held = np.random.default_rng(2), [], 0
+    for _ in range(150):
+        window = points()[rng.integers(0, len(points()), 6_000)] / 100
+        exact = clustered(window, np.ones(6_000)).mean
+        taken = rng.random(6_000) < 0.1 * 0.9  # of what has come in a tenth
+        _, _, mean, lower, upper, n, seen, sound, centres = answer(0, window[taken], np.full(taken.sum(), 0.1), 0.9)
+        off.append(mean / exact - 1)
+        held += lower <= exact <= upper
+        assert n == taken.sum() and seen == 0.9 and sound and len(centres) == 16
+    assert abs(np.mean(off)) < 0.006  # three standard errors
+    assert held / 150 > 0.9
+
+
+def test_few_points_have_a_wide_bound_and_all_points_have_none() -> None:
+    at = points()[:20] / 100
+    assert not answer(0, at, np.full(20, 0.5), 1.0)[7]
+    _, _, mean, lower, upper, *_ = answer(0, at, np.ones(20), 1.0)
+    assert lower == mean == upper
+    assert answer(0, at[:3], np.ones(3), 1.0)[5] == 3  # fewer points than centres
+
+
+def test_windows_are_answered_one_by_one() -> None:
+    at = points()[:100]
+    windows = pd.DataFrame(
+        {"end_ms": [1, 2], "x": [at[:50, 0], at[50:, 0]], "y": [at[:50, 1], at[50:, 1]],
+         "rate": [np.ones(50), np.full(50, 0.5)], "seen": [1.0, 0.8]}
+    )  # fmt: skip
+    (made,) = answers(iter([windows]))
+    assert made["end_ms"].tolist() == [1, 2] and made["sample"].tolist() == [50, 50]
+    assert made["estimate"][1] == answer(2, at[50:] / 100, np.full(50, 0.5), 0.8)[2]
+
+
+def test_windows_that_leave_gaps_are_refused() -> None:
+    with pytest.raises(SettingError, match=r"approximate\.slide_ms = 4000: expected 1 up to size_ms = 3000"):
+        Trips(question("taxi", "CC", 100, 3, 1, EPOCH).stream, 3_000, 4_000)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("sampled", [False, True], ids=["all rows", "a sample of all"])
+def test_queries_say_of_all_rows_what_numpy_says(spark: Any, workload: str, sampled: bool) -> None:
+    from headway.spark import approx
+
+    asked = question(workload, "EG", 400, 6, 5, EPOCH)
+    late_ms = asked.stream.delay.max_ms
+    intervals = spark.createDataFrame([(EPOCH, ENDS[1] + late_ms + 1)], "since long, until long")
+    rows = asked.rows(asked.stream.expand(intervals)).where(f"unix_millis(event_time) < {ENDS[1]}")
+    rows = rows.selectExpr("*", "1.0D as sampling_rate") if sampled else rows
+    ends = [end for end in asked.ends_ms(EPOCH, ENDS[1]) if end <= ENDS[1]]
+    said = {(row.end_ms, row.key): row for row in asked.query(rows, approx).collect() if row.end_ms in ends}
+    truth = asked.truth(ends)
+    assert said.keys() == truth.keys() != set()
+    for pane, exact in truth.items():
+        row = said[pane]
+        assert row.estimate == pytest.approx(exact.answer) and row.lower == pytest.approx(row.upper)
+        assert row.sample == exact.rows and row.seen == 1 and row.sound
+
+
+@pytest.mark.spark
+def test_half_of_the_rows_stand_for_all_of_them(spark: Any) -> None:
+    from headway.spark import approx
+
+    setting = setting_named("CC")
+    asked = Views.over(setting, 4_000, 3_000, 5, EPOCH)
+    intervals = spark.createDataFrame([(EPOCH, ENDS[1] + 200)], "since long, until long")
+    rows = asked.rows(asked.stream.expand(intervals)).selectExpr("*", "0.5D as sampling_rate")
+    said = asked.query(rows.where("xxhash64(arrival, ad_id, user_id) % 2 = 0"), approx).collect()
+    total = sum(row.estimate for row in said if row.end_ms == ENDS[1])
+    exact = sum(e.answer for (_, _), e in asked.truth([ENDS[1]]).items())
+    assert total == pytest.approx(exact, rel=0.05) and total != exact
