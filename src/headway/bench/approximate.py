@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ import psutil
 from headway.bench.asking import Live, latencies_ms
 from headway.bench.covered import Answer, Judged, Pane, added_up, judge, totals
 from headway.bench.experiment import Say, let_pass
-from headway.bench.meter import Meter
 from headway.errors import SettingError
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
@@ -150,13 +150,14 @@ def measure(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder
 
     asked = case.over(seed, _now_ms() + LEAD_S * 1_000)
     sampling = policy_named(policy, asked.of)
-    meter = Meter(psutil.Process(spark._jvm.java.lang.ProcessHandle.current().pid()))
+    driver = psutil.Process(spark._jvm.java.lang.ProcessHandle.current().pid())
     with Runtime(spark, journal=folder / "journal.db") as rt:
         live = Live(rt, spark, asked, sampling, f"{case.workload}_{policy.replace('-', '_')}", folder)
         let_pass("settling", SETTLE_S, say)
         # From the end of a batch to the end of another: so rows and the time spent on them belong together.
         _batch_ends(live, asked)
-        since_ms, first, before, late, thought = _now_ms(), len(live.batches), meter.read(), live.late, live.thought_ms()
+        since_ms, first, cpu_ms = _now_ms(), len(live.batches), processor_ms(driver)
+        late, thought = live.late, live.thought_ms()
         until_ms = since_ms + seconds * 1_000
         ends_ms = asked.ends_ms(since_ms, until_ms)
         while (now := _now_ms()) < until_ms:
@@ -164,7 +165,7 @@ def measure(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder
             time.sleep(LOOK_S)
             live.look()
         _batch_ends(live, asked)
-        after, late, thought = meter.read(), live.late - late, live.thought_ms() - thought
+        cpu_ms, late, thought = processor_ms(driver) - cpu_ms, live.late - late, live.thought_ms() - thought
         rows = sum(batch.rows for batch in live.batches[first:])
         while live.watermark < ends_ms[-1] and _now_ms() < until_ms + OVER_S * 1_000:
             say("the last windows", 0.0)
@@ -173,9 +174,17 @@ def measure(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder
         latencies = latencies_ms(live.batches, ends_ms, _now_ms())
     answers = [a for a in live.answers(ends_ms[0] - 1) if a.end_ms <= ends_ms[-1]]
     live.drop()
-    cpu_ms = after.driver - before.driver + after.python - before.python
     truth = asked.truth(ends_ms)
     return Ran(case, policy, seed, latencies, answers, truth, asked.adds_up, rows, late, cpu_ms, thought)
+
+
+def processor_ms(driver: psutil.Process) -> float:
+    """Used so far by the driver, Spark's Python workers and us; a worker that has ended counts with whoever started it."""
+    total = sum(psutil.Process().cpu_times()[:2])
+    for process in (driver, *driver.children(recursive=True)):
+        with suppress(psutil.Error):
+            total += sum(process.cpu_times()[:4])
+    return float(total) * 1_000
 
 
 def _batch_ends(live: Live, asked: Question) -> None:

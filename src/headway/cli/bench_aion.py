@@ -150,8 +150,9 @@ def coverage_table(case: Case, ran: dict[str, list[Ran]]) -> Table:
     for head in ("policy", "of", "answers", "within 5 %", "bound holds", "missing"):
         made.add_column(head, justify="left" if head in ("policy", "of") else "right", no_wrap=True)
     for policy, runs in ran.items():
-        keys = runs[0].keys
-        parts = {"windows": [run.windows for run in runs]}
+        keys, parts = runs[0].keys, {}
+        if runs[0].adds_up or keys == [""]:
+            parts["windows"] = [run.windows for run in runs]
         if keys != [""]:
             parts["all keys"] = [run.results for run in runs]
             each = {f"key {key}": [run.of_key(key) for run in runs] for key in keys}

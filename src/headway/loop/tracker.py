@@ -87,7 +87,8 @@ class InputTracker:
             rows_per_s=self.rate.rows_per_s,
             late_rows=self.view.late_rows + late_rows(seen, refused_below),
             timeless=self.view.timeless + seen.timeless,
-            delay=self.epochs.view(self.confidence),
+            # A sample's window waits for nobody's delay: it goes when we let it go.
+            delay=self.epochs.view(self.confidence) if self.sampler is None else None,
         )
 
     @property
