@@ -162,7 +162,7 @@ def test_a_query_s_windows_go_when_its_sample_is_there() -> None:
     track = query()
     offsets = played(track, Source(), 15)
     assert track.view().patience_ms == 0 and track.view().live
-    assert track.view().inputs[0].delay is None  # so its rows are worked off before the window's end, not before they come in
+    assert track.view().inputs[0].delay is None  # rows are worked off before the window's end
     assert offsets[-1]["share"] < 200_000 and offsets[-1]["seen"] < 1_000_000
 
 

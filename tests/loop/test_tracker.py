@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from headway.estimate.slack_reports import Report
+from headway.loop.inputs import LIVE_MEMORY, late_rows
 from headway.loop.partitions import Partitions
-from headway.loop.tracker import LIVE_MEMORY, QueryTracker, late_rows
+from headway.loop.tracker import QueryTracker
 from headway.model.deadline import Deadlines, Grid
 from headway.model.message import BatchSeen, InputSeen, InputSpec, PartEnd, PartSeen, QuerySpec, Reached
 from headway.model.time import EventMs, WallMs

@@ -9,7 +9,7 @@ from math import inf
 
 import numpy as np
 
-from headway.loop.tracker import InputTracker
+from headway.loop.inputs import InputTracker
 from headway.model.arrays import Floats
 from headway.model.deadline import Deadlines, window
 from headway.model.message import InputSeen, InputSpec, PartSeen

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from headway.errors import HeadwayError, SettingError
@@ -23,13 +23,13 @@ from headway.model.deadline import Deadlines, Grid
 from headway.model.deadline import every as every_
 from headway.model.decision import OrderPolicy
 from headway.model.message import Gone, InputSpec, QuerySpec, Started
-from headway.model.sampling import SamplingPolicy, StreamView
+from headway.model.sampling import SamplingPolicy
 from headway.model.time import SystemClock, duration_ms
 from headway.policy.order import FixedTrigger, Klink
 from headway.policy.patience import Fixed, PatiencePolicy
-from headway.policy.sampling import Aion
 from headway.spark import jvm
 from headway.spark import late as late_
+from headway.spark.approximate import approximate
 from headway.spark.control import FORMAT, SHIFT_MS, ControlSource
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
@@ -40,7 +40,7 @@ from headway.spark.merge import merge
 from headway.spark.plan import PlanSeen, inspect, time_column
 from headway.spark.progress import batch_seen, is_kafka
 from headway.spark.register import register
-from headway.spark.sampling import Sample, refuse_unbounded, sample
+from headway.spark.sampling import Sample, refuse_unbounded
 from headway.spark.watermark import MOST_PARTS, controlled
 
 START_TIMEOUT_S = 120
@@ -192,44 +192,6 @@ class Runtime:
             late=None if late is None else late_.condition(rows, column, late, label, partition), sample=sample,
         )  # fmt: skip
 
-    def approximate(
-        self,
-        rows: DataFrame,
-        column: str,
-        *,
-        error: float = 0.05,
-        confidence: float = 0.95,
-        value: str | Column | None = None,
-        per: str | list[str] | None = None,
-        of: str = "mean",
-        by: list[str] | None = None,
-        sampling: SamplingPolicy | None = None,
-        arrival: str | None = None,
-        name: str | None = None,
-        idle_after: str | int = "10 seconds",
-        late: str | None = None,
-    ) -> DataFrame:
-        """As many of `rows` as windows over them need, to be right within `error`, with a watermark that Headway moves.
-
-        Windows are let go as soon as their sample is there, stragglers or not. What the bound is for is said by `of`: the
-        mean, sum, count or quantile of `value`, which is a column or an expression; for a count of some rows it is their
-        condition, as 0 and 1. With `per`, columns that the query groups by, each group keeps the bound for itself, and small
-        groups are kept whole. Ask with `headway.approx`: each answer then has its own bound. The rows have a column
-        `sampling_rate` more, which must be kept up to there. `by` names columns that tell rows apart (all, unless told);
-        `sampling` another policy, in place of `error`, `confidence` and `of`.
-        """
-        policy = Aion(error, confidence, of) if sampling is None else sampling
-        if not hasattr(policy, "decide") or not hasattr(policy, "confidence"):
-            raise SettingError("approximate.sampling", sampling, "a sampling policy such as headway.sampling.Aion()")
-        if not self.order.gated:
-            raise HeadwayError(f"rt.approximate needs a gated order, such as Klink: {type(self.order).__name__} has no gate")
-        time_column(rows, column)
-        taken = sample(rows, value, per, by)
-        start = Fixed(policy.decide(StreamView(600, 3_000, 3_000)).wait_ms)
-        return self._watermarked(
-            rows, column, start, arrival=arrival, name=name, idle_after=idle_after, late=late, sampling=policy, sample=taken
-        )
-
     def late_rows(self, folder: str) -> DataFrame:
         """The side table that `late` named: who refused which row when, and by which watermark; `row` is JSON."""
         return late_.read(self.spark, folder)
@@ -239,6 +201,7 @@ class Runtime:
         queries = self.controller.queries if self.order.gated else {}
         return late_.counts({name: [i.view for i in q.inputs.values()] for name, q in list(queries.items())})
 
+    approximate = approximate  # as many rows as an answer needs
     merge = merge  # the rows of several streams in the order of their time
 
     def start(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
-from headway.loop.tracker import InputTracker
+from headway.loop.inputs import InputTracker
 from headway.model.deadline import window
 from headway.model.message import InputSeen, InputSpec, PartSeen
 from headway.model.time import EventMs, WallMs
