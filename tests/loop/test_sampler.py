@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headway.loop.sampler import CELL_MS, GUESS, Sampler, sub_length
+from headway.loop.sampler import CELL_MS, GUESS, Sampler
 from headway.loop.tracker import QueryTracker
 from headway.model.deadline import Deadlines, Grid
 from headway.model.message import BatchSeen, InputSeen, InputSpec, QuerySpec
@@ -120,13 +120,6 @@ def test_groups_of_which_less_is_taken_ride_in_the_offset() -> None:
         made.saw(InputSeen("rows", 21_000, delays=((0.0, 21_000.0),), substreams=cells, groups=groups))
     told = made.offset(WallMs(24_000), EventMs(0), live=True)
     assert told["share"] == 1_000_000 and 0 < told["k_m17"] < 500_000 and "k_4" not in told
-
-
-@pytest.mark.parametrize(
-    ("period_ms", "sub_ms"), [(3_000, 600), (6_000, 600), (1_000, 500), (600, 600), (250, 250), (3_600_000, 60_000)]
-)
-def test_sub_streams_divide_what_lies_between_two_windows(period_ms: int, sub_ms: int) -> None:
-    assert sub_length(period_ms) == sub_ms and period_ms % sub_ms == 0
 
 
 def test_sub_streams_begin_where_windows_end() -> None:

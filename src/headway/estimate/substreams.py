@@ -18,12 +18,14 @@ LEAST_ROWS = 2000  # of which the delays are remembered, however few there are i
 MOST_GROUPS = 4096  # remembered
 GROUPS_SHOWN = 512
 WANTED_MS = 600  # length of a sub-stream in the paper
+MOST_PARTS = 60  # sub-streams between two ends of windows
 COLUMNS = 7  # rows, delay, delay^2, value, value^2, value^3, delay x value
 
 
 def fitting_sub_ms(slide_ms: int) -> int:
-    """The longest sub-stream of at most 600 ms of which a whole number make up the time between two ends of windows."""
-    parts = -(-slide_ms // WANTED_MS)
+    """The longest sub-stream of at most 600 ms of which a whole number make up the time between two ends of windows; longer
+    where windows are minutes apart, since each of them has a rate."""
+    parts = min(MOST_PARTS, -(-slide_ms // WANTED_MS))
     while slide_ms % parts and slide_ms // parts > 100:
         parts += 1
     return slide_ms // parts if slide_ms % parts == 0 else slide_ms

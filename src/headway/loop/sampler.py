@@ -8,15 +8,13 @@ from math import sqrt
 import numpy as np
 
 from headway.estimate.delays import normal_half_width
-from headway.estimate.substreams import SubStreams
+from headway.estimate.substreams import SubStreams, fitting_sub_ms
 from headway.model.deadline import Deadlines
 from headway.model.message import InputSeen
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 
 CELL_MS = 100  # batches tell of their rows in cells of this length, before anybody knows how long windows are
-SUB_MS = 600  # the thesis's f
-MOST_PLACES = 60  # each is a number in every offset
 MEMORY_MS = 120_000  # of cells
 CHECKED = 30  # windows whose expected share was compared with the true one
 GUESS = 0.01
@@ -29,7 +27,7 @@ class Sampler:
     def __init__(self, policy: SamplingPolicy, deadlines: Deadlines, window_ms: int) -> None:
         grid = min(deadlines.grids, key=lambda g: g.period_ms)
         self.policy, self.every_ms = policy, grid.period_ms
-        self.sub_ms = sub_length(grid.period_ms)
+        self.sub_ms = fitting_sub_ms(grid.period_ms)
         self.first_ms = grid.offset_ms % grid.period_ms
         self.window_ms = max(window_ms, grid.period_ms)
         self.streams = SubStreams(self.sub_ms, self.window_ms, self.every_ms)
@@ -102,14 +100,6 @@ class Sampler:
             was = folded.get(index)
             folded[index] = replace(cell, index=index) if was is None else _sum(was, cell)
         return list(folded.values())
-
-
-def sub_length(period_ms: int) -> int:
-    """The longest part of a period, of whole cells, that is no longer than the thesis's 600 ms; longer for long periods."""
-    least = max(1, period_ms // MOST_PLACES)
-    fitting = [ms for ms in range(CELL_MS, max(SUB_MS, 2 * least) + 1, CELL_MS) if period_ms % ms == 0]
-    good = [ms for ms in fitting if ms >= least]
-    return min(good, key=lambda ms: (abs(ms - max(SUB_MS, least)), ms)) if good else period_ms
 
 
 def _kind(sampling: Sampling) -> str:
