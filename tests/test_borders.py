@@ -98,7 +98,7 @@ def test_estimates_and_policies_know_no_clock_no_wire_and_no_thread(path: Path) 
 @pytest.mark.parametrize("path", files_in("model"), ids=id_of)
 def test_the_model_knows_no_wire_and_no_thread(path: Path) -> None:
     roots = {name.split(".")[0] for name in imported(path)}
-    assert roots <= {"dataclasses", "typing", "collections", "re", "time", "math", "numpy", "headway"}
+    assert roots <= {"dataclasses", "functools", "typing", "collections", "re", "time", "math", "numpy", "headway"}
     assert "time" not in roots or path.name == "time.py"
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from headway.bench.ledger import Record
 from headway.workloads import delays
 
-BOOKS = ("klink.toml", "cost.toml", "simulator.toml", "kafka.toml", "patience.toml", "slack.toml", "slack-tuner.toml")
+BOOKS = ("klink", "cost", "simulator", "kafka", "patience", "slack", "slack-tuner", "aion")
 UNITS = {
     "ratio": "{:.2f}",
     "share": "{:.2%}",
@@ -104,7 +104,7 @@ class Finding:
 
 def load() -> list[Claim]:
     """The claims that ship with this package."""
-    books = [tomllib.loads((files("headway.bench") / name).read_text("utf-8")) for name in BOOKS]
+    books = [tomllib.loads((files("headway.bench") / f"{name}.toml").read_text("utf-8")) for name in BOOKS]
     return [_claim(item) for book in books for item in book["claim"]]
 
 

@@ -7,6 +7,7 @@ that end every 3 s and sub-streams of 600 ms, places are 0 to 4.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -94,8 +95,15 @@ class StreamView:
         """The share of rows that take no longer than this."""
         if not self.delays:
             return np.where(np.asarray(delay_ms) >= 0, 1.0, 0.0)
-        ms, share = np.array(self.delays).T
+        ms, share = _columns(self.delays)
         return np.asarray(np.interp(delay_ms, ms, share, left=0.0, right=1.0))
+
+
+@lru_cache(maxsize=16)
+def _columns(delays: tuple[tuple[float, float], ...]) -> tuple[Floats, Floats]:
+    """A decision asks some thirty times."""
+    ms, share = np.array(delays).T
+    return ms, share
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ NAMES = {"everything": "everything + K-slack", "aq-k-slack": "AQ-K-slack", "aion
 TITLES = {"ysb": "views counted (YSB)", "taxi": "mean distance of trips", "kmeans": "k-means"}
 BARS = {"ysb": "4.2", "taxi": "4.5", "kmeans": "4.8a"}
 CURVES = {"ysb": "4.3", "taxi": "4.6", "kmeans": "4.9"}
+SHOWN_S = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 PERCENTILES = np.arange(40, 100)  # as in the thesis
 
 
@@ -73,7 +74,9 @@ def _curves(workload: str, records: Sequence[Record]) -> Figure:
             line = {"color": COLOURS[policy], "dash": dash, "width": 3 if policy == "aion" else 2}
             drawn.add_scatter(x=seconds, y=PERCENTILES, name=f"{NAMES[policy]}, {rate:,}/s", mode="lines", line=line)
     # Who falls behind is a hundred times as late as who does not.
-    drawn.update_xaxes(title="output latency, s (log scale)", type="log", dtick="D2")
+    drawn.update_xaxes(
+        title="output latency, s (log scale)", type="log", tickvals=SHOWN_S, ticktext=[f"{s:g}" for s in SHOWN_S]
+    )
     drawn.update_yaxes(title="% of windows")
     how = (
         "Exponential delays, uneven gaps (EG), the windows of all seeds; dotted at the highest rate. Further left is better."
