@@ -41,3 +41,14 @@ def test_a_process_is_read_with_all_its_threads() -> None:
     done.set()
     assert len(after.threads) >= 2
     assert after.driver > before.driver and sum(spent(before, after).values()) > 0
+
+
+def test_the_time_of_a_child_that_has_ended_is_not_lost() -> None:
+    import subprocess
+    import sys
+
+    import psutil
+
+    before = Meter(psutil.Process()).read().total
+    subprocess.run([sys.executable, "-c", "sum(range(3_000_000))"], check=True)
+    assert Meter(psutil.Process()).read().total > before + 10

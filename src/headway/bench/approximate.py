@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import psutil
 from headway.bench.asking import Live, latencies_ms
 from headway.bench.covered import Answer, Judged, Pane, added_up, judge, totals
 from headway.bench.experiment import Say, let_pass
+from headway.bench.meter import Meter
 from headway.errors import SettingError
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
@@ -150,13 +150,13 @@ def measure(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder
 
     asked = case.over(seed, _now_ms() + LEAD_S * 1_000)
     sampling = policy_named(policy, asked.of)
-    driver = psutil.Process(spark._jvm.java.lang.ProcessHandle.current().pid())
+    meter = Meter(psutil.Process(spark._jvm.java.lang.ProcessHandle.current().pid()))
     with Runtime(spark, journal=folder / "journal.db") as rt:
         live = Live(rt, spark, asked, sampling, f"{case.workload}_{policy.replace('-', '_')}", folder)
         let_pass("settling", SETTLE_S, say)
         # From the end of a batch to the end of another: so rows and the time spent on them belong together.
         _batch_ends(live, asked)
-        since_ms, first, cpu_ms = _now_ms(), len(live.batches), processor_ms(driver)
+        since_ms, first, cpu_ms = _now_ms(), len(live.batches), meter.read().total
         late, thought = live.late, live.thought_ms()
         until_ms = since_ms + seconds * 1_000
         ends_ms = asked.ends_ms(since_ms, until_ms)
@@ -165,7 +165,7 @@ def measure(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder
             time.sleep(LOOK_S)
             live.look()
         _batch_ends(live, asked)
-        cpu_ms, late, thought = processor_ms(driver) - cpu_ms, live.late - late, live.thought_ms() - thought
+        cpu_ms, late, thought = meter.read().total - cpu_ms, live.late - late, live.thought_ms() - thought
         rows = sum(batch.rows for batch in live.batches[first:])
         while live.watermark < ends_ms[-1] and _now_ms() < until_ms + OVER_S * 1_000:
             say("the last windows", 0.0)
@@ -176,15 +176,6 @@ def measure(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder
     live.drop()
     truth = asked.truth(ends_ms)
     return Ran(case, policy, seed, latencies, answers, truth, asked.adds_up, rows, late, cpu_ms, thought)
-
-
-def processor_ms(driver: psutil.Process) -> float:
-    """Used so far by the driver, Spark's Python workers and us; a worker that has ended counts with whoever started it."""
-    total = sum(psutil.Process().cpu_times()[:2])
-    for process in (driver, *driver.children(recursive=True)):
-        with suppress(psutil.Error):
-            total += sum(process.cpu_times()[:4])
-    return float(total) * 1_000
 
 
 def _batch_ends(live: Live, asked: Question) -> None:

@@ -37,6 +37,10 @@ class Reading:
     driver: float
     python: float  # the controller, and Spark's Python workers
 
+    @property
+    def total(self) -> float:
+        return self.driver + self.python
+
 
 class Meter:
     """Reads a driver's clocks."""
