@@ -3,7 +3,7 @@
 import pytest
 
 from headway.bench.approximate import ERROR, Case, FixedRate, Ran, policy_named, turns
-from headway.bench.asking import Batch, clocked, latencies_ms
+from headway.bench.asking import clocked
 from headway.bench.covered import Answer
 from headway.errors import SettingError
 from headway.model.sampling import StreamView
@@ -57,11 +57,6 @@ def test_a_fixed_rate_takes_that_share_and_waits_for_all() -> None:
 
 def test_policies_take_turns_at_being_first() -> None:
     assert list(turns(["a", "b", "c"], [7, 8])) == [(7, "a"), (7, "b"), (7, "c"), (8, "b"), (8, "c"), (8, "a")]
-
-
-def test_a_window_is_out_with_the_first_batch_that_has_passed_it() -> None:
-    batches = [Batch(1_500, 1_000, 9), Batch(3_700, 2_999, 9), Batch(4_100, 4_000, 9)]
-    assert latencies_ms(batches, [1_000, 2_000, 3_000, 4_000, 5_000], 9_000) == [500, 1_700, 1_100, 100, 4_000]
 
 
 def test_time_is_taken_of_what_is_named_only() -> None:

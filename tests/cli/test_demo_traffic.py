@@ -9,7 +9,7 @@ from rich.console import Console
 
 from headway.cli import demo_traffic, traffic_page
 from headway.cli.app import main
-from headway.cli.traffic_run import Outcome, Plan, Played, Watched, counting, latencies_ms, per_window, play
+from headway.cli.traffic_run import Outcome, Plan, Played, Watched, counting, per_window, play
 from headway.policy.patience import SlackGate
 from headway.workloads.traffic import found, troubles
 
@@ -41,11 +41,6 @@ def test_patience_that_covers_the_delay_finds_every_event_and_nothing_else(spark
     demo_traffic._show(played, 6_000, tmp_path / "report")
     html = (tmp_path / "report" / "traffic.html").read_text()
     assert all(heading in html for heading in ("Latency", "Patience", "Late rows", "Detected events"))
-
-
-def test_a_window_is_out_with_the_first_batch_that_has_passed_it() -> None:
-    batches = [(1_500, 1_000, 3), (3_700, 2_999, 0), (4_100, 4_000, 5)]
-    assert latencies_ms(batches, [1_000, 2_000, 3_000, 4_000, 5_000], 9_000) == [500, 1_700, 1_100, 100, 4_000]
 
 
 def test_only_windows_of_the_stretch_count() -> None:

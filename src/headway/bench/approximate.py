@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import psutil
 
-from headway.bench.asking import Live, latencies_ms
+from headway.bench.asking import Live
+from headway.bench.batches import latencies_ms
 from headway.bench.covered import Answer, Judged, Pane, added_up, judge, totals
 from headway.bench.experiment import Say, let_pass
 from headway.bench.meter import Meter

@@ -1,12 +1,11 @@
 """A question that is being asked of a live stream: its batches, its latency, its answers."""
 
-import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from headway.bench.batches import Reports
 from headway.bench.covered import Answer
 from headway.errors import HeadwayError
 from headway.model.sampling import SamplingPolicy
@@ -14,8 +13,7 @@ from headway.policy.patience import MaxDelay
 from headway.workloads.approximate import BY, Question
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """What a finished batch did."""
 
     ended_ms: int
@@ -37,8 +35,9 @@ class Live:
             told: dict[str, Any] = {"value": asked.value, "of": asked.of, "per": asked.per, "by": list(BY)}
             marked = rt.approximate(rows, "event_time", arrival="arrival", sampling=policy, name=name, **told)
         writer = asked.query(marked, approx).writeStream.outputMode("append").format("memory")
-        self.name, self.batches, self._rt, self._spark, self._last = name, list[Batch](), rt, spark, None
+        self.name, self.batches, self._rt, self._spark = name, list[Batch](), rt, spark
         self._handle = rt.start(writer, name=name, checkpoint=str(folder / name))
+        self._reports = Reports(self._handle)
         (self._input,) = rt.controller.queries[name].inputs.values()
         self.thought_ms = clocked(self._input.sampler, "saw", "offset")
 
@@ -48,20 +47,10 @@ class Live:
 
         if (error := self._handle.exception()) is not None:
             raise HeadwayError(f"query {self.name} failed: {str(error).partition(chr(10))[0]}")
-        for report in self._news():
+        for report in self._reports.new():
             if (batch := batch_seen(report, self.name)) is not None:
                 rows = sum(seen.rows for seen in batch.inputs)
                 self.batches.append(Batch(batch.ended, batch.watermark or 0, rows))
-
-    def _news(self) -> list[dict[str, Any]]:
-        """Reports since the last look, oldest first; Spark keeps the last hundred."""
-        reports, new = self._handle._jsq.recentProgress(), []
-        for place in reversed(range(len(reports))):
-            if self._last is not None and reports[place].equals(self._last):
-                break
-            new.append(reports[place])
-        self._last = new[0] if new else self._last
-        return [json.loads(report.json()) for report in reversed(new)]
 
     @property
     def watermark(self) -> int:
@@ -84,16 +73,6 @@ class Live:
 
     def drop(self) -> None:
         self._spark.catalog.dropTempView(self.name)
-
-
-def latencies_ms(batches: Sequence[Batch], ends_ms: Sequence[int], now_ms: int) -> list[float]:
-    """How long after its end each window was out: with the first batch whose watermark has reached it, or not yet."""
-    out, place = [], 0
-    for end_ms in ends_ms:
-        while place < len(batches) and batches[place].watermark < end_ms:
-            place += 1
-        out.append(float((batches[place].ended_ms if place < len(batches) else now_ms) - end_ms))
-    return out
 
 
 def clocked(thing: Any, *methods: str) -> Callable[[], float]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from headway.bench.approximate import CONFIDENCE, LEAD_S, LOOK_S, OVER_S, SETTLE_S, Case
-from headway.bench.asking import Batch, Live, latencies_ms
+from headway.bench.asking import Batch, Live
+from headway.bench.batches import latencies_ms
 from headway.bench.covered import Answer, added_up
 from headway.policy.sampling import Aion, Everything, SamplingPolicy
 from headway.workloads.approximate import Exact, Question

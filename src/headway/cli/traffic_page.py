@@ -6,8 +6,9 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from headway.bench.batches import latencies_ms
 from headway.bench.report import Figure, figures_page
-from headway.cli.traffic_run import Outcome, Plan, Played, Watched, latencies_ms, per_window
+from headway.cli.traffic_run import Outcome, Plan, Played, Watched, per_window
 from headway.workloads.traffic.truth import Event, Seen
 
 # Okabe and Ito's colours, as in the report; each has its own dash too, not colour alone.

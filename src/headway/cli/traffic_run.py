@@ -1,15 +1,15 @@
 """The run behind `headway demo traffic`: one query for each kind of patience, side by side over the same two streams."""
 
-import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from headway.bench.batches import Reports, latencies_ms
 from headway.cli.run import first_line
 from headway.errors import HeadwayError
 from headway.policy.patience import PatiencePolicy
@@ -158,7 +158,7 @@ class _Watch:
 
     def __init__(self, rt: Any, name: str, handle: Any) -> None:
         self._rt, self._name, self._handle = rt, name, handle
-        self._last: Any = None
+        self._reports = Reports(handle)
         self.watched = Watched()
 
     def look(self, now_ms: int) -> None:
@@ -166,7 +166,7 @@ class _Watch:
 
         if (error := self._handle.exception()) is not None:
             raise HeadwayError(f"query {self._name} failed: {first_line(error)}")
-        for report in self._news():
+        for report in self._reports.new():
             if (batch := batch_seen(report, self._name)) is not None:
                 out = max(0, report["sink"].get("numOutputRows") or 0)
                 self.watched.batches.append((batch.ended, batch.watermark or 0, out))
@@ -176,32 +176,12 @@ class _Watch:
             waits = [view.patience_ms if view.slt_ms is None else view.slt_ms for view in views]
             self.watched.states.append((now_ms, max(waits), sum(view.late_rows for view in views)))
 
-    def _news(self) -> list[dict[str, Any]]:
-        """Reports since the last look, oldest first; Spark keeps the last hundred."""
-        reports, new = self._handle._jsq.recentProgress(), []
-        for place in reversed(range(len(reports))):
-            if self._last is not None and reports[place].equals(self._last):
-                break
-            new.append(reports[place])
-        self._last = new[0] if new else self._last
-        return [json.loads(report.json()) for report in reversed(new)]
-
 
 def _outcome(spark: Any, plan: Plan, name: str, watched: Watched) -> Outcome:
     rows = spark.table(name).selectExpr("unix_millis(window.end) as end_ms", "area", "buses", "roads").collect()
     events = counting(plan, {(r.end_ms, r.area): (r.buses, r.roads) for r in rows})
     spark.catalog.dropTempView(name)
     return Outcome(name, watched, latencies_ms(watched.batches, plan.ends_ms, _now_ms()), events)
-
-
-def latencies_ms(batches: Sequence[tuple[int, int, int]], ends_ms: Sequence[int], now_ms: int) -> list[float]:
-    """How long after its end each window was out: with the first batch whose watermark has reached it, or not yet."""
-    out, place = [], 0
-    for end_ms in ends_ms:
-        while place < len(batches) and batches[place][1] < end_ms:
-            place += 1
-        out.append(float((batches[place][0] if place < len(batches) else now_ms) - end_ms))
-    return out
 
 
 def _behind_s(plan: Plan, bus: Feed) -> list[float]:

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headway.model.arrays import Floats
-from headway.sim.aion_streams import GUESS, nearest
-
-ROUNDS = 10  # of k-means
+from headway.workloads.approximate.kmeans import GUESS, clustered
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def answer(kind: str, sample: Sample, z: float) -> Answer:
         return _total(sample, z)
     if kind == "kmeans":
         assert sample.points is not None
-        return _mean(clustered(sample.points, 1 / sample.chance), sample, z, spent=len(GUESS))
+        return _mean(clustered(sample.points, 1 / sample.chance).apart, sample, z, spent=len(GUESS))
     return _mean(sample.value, sample, z)
 
 
@@ -79,22 +77,6 @@ def _mean(value: Floats, sample: Sample, z: float, spent: int = 1) -> Answer:
 def _within(middle: float, variance: float, z: float, rows: int) -> Answer:
     half = z * max(0.0, variance) ** 0.5
     return Answer(middle, middle - half, middle + half, rows)
-
-
-def clustered(points: Floats, weight: Floats) -> Floats:
-    """The distance of every point to its centre, after k-means over all of them."""
-    if len(points) < len(GUESS):
-        return nearest(points, GUESS)
-    from sklearn.cluster import KMeans  # takes a second to load
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    with threadpool_limits(1):
-        found = KMeans(len(GUESS), init=GUESS, n_init=1, max_iter=ROUNDS).fit(points, sample_weight=weight)
-    apart = points - found.cluster_centers_[found.labels_]
-    # A centre is nearer to the points that it is the mean of than to all others: as with a deviation, n - 1 makes up for it.
-    size = np.bincount(found.labels_, minlength=len(GUESS))
-    larger = np.sqrt(size / np.maximum(1, size - 1))[found.labels_]
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", apart, apart)) * larger)
 
 
 def exact(kind: str, value: Floats, points: Floats | None) -> float:

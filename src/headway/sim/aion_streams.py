@@ -15,7 +15,9 @@ import pandas as pd
 
 from headway.model.arrays import Floats
 from headway.workloads import data
-from headway.workloads.delays import SLICES, Constant, Delay, Exponential, Gamma
+from headway.workloads.approximate.kmeans import CENTRES, mixture
+from headway.workloads.approximate.settings import SETTINGS as THESIS
+from headway.workloads.delays import SLICES, Delay
 from headway.workloads.taxi.taxis import DISTANCES
 
 TRIPS = "taxi/green_tripdata_2023-01.parquet"
@@ -24,24 +26,10 @@ NOWHERE = 0.05  # of the trips have no distance: the query leaves them out
 VIEWS = 1 / 3  # of the events of the Yahoo benchmark are views; the query counts them
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """How rows are spaced and held back."""
-
-    delay: Delay
-    even: bool  # gaps are all the same; else they are Gamma(2, 1/2) of the mean gap
-    coupled: float = 0.0  # share of the rows whose delay grows with their value
-
-
-SETTINGS = {
-    "CC": Setting(Constant(150), even=True),
-    "GG": Setting(Gamma(60, 4), even=False),
-    "EC": Setting(Exponential(240), even=True),
-    "EG": Setting(Exponential(240), even=False),
-    # Ours: what comes late is not like what comes in time, so an early answer is wrong however large its sample is.
-    "EV": Setting(Exponential(240), even=False, coupled=0.5),
-}
-PAPER_SETTINGS = ("CC", "GG", "EC", "EG")
+# Ours: what comes late is not like what comes in time, so an early answer is wrong however large its sample is.
+SETTINGS = THESIS | {"EV": THESIS["EG"]}
+COUPLED = {"EV": 0.5}  # share of the rows whose delay grows with their value
+PAPER_SETTINGS = tuple(THESIS)
 WORKLOADS = ("ysb", "taxi", "kmeans")
 
 
@@ -75,18 +63,18 @@ def stream(workload: str, setting: str, rate: int, seconds: int, seed: int, real
         value = trip_miles(rng, n, real)
     else:
         value = (rng.random(n) < VIEWS).astype(np.float64)
-    arrival = event + delays(rng, how, value)
+    arrival = event + delays(rng, how.delay, value, COUPLED.get(setting, 0.0))
     order = np.argsort(arrival, kind="stable")
     return Rows(event[order], arrival[order], value[order], rng.random(n), points[order] if points is not None else None)
 
 
-def delays(rng: np.random.Generator, how: Setting, value: Floats) -> Floats:
+def delays(rng: np.random.Generator, delay: Delay, value: Floats, coupled: float) -> Floats:
     slices = rng.integers(0, SLICES, len(value))
-    if how.coupled:
+    if coupled:
         rank = np.empty(len(value), np.int64)
         rank[np.lexsort((rng.random(len(value)), value))] = np.arange(len(value))  # ties in no order
-        slices = np.where(rng.random(len(value)) < how.coupled, rank * SLICES // len(value), slices)
-    return how.delay.table()[slices].astype(np.float64)
+        slices = np.where(rng.random(len(value)) < coupled, rank * SLICES // len(value), slices)
+    return delay.table()[slices].astype(np.float64)
 
 
 # ---- trips
@@ -110,18 +98,6 @@ def real_miles() -> Floats:
 
 
 # ---- points
-
-# Eight crowds, unequal in number and in width, far enough apart that the nearest centre is the right one.
-CENTRES = np.array([[10.0 * (c % 4), 14.0 * (c // 4) + 3 * (c % 2)] for c in range(8)])
-CROWDS = np.array([0.24, 0.18, 0.15, 0.12, 0.11, 0.09, 0.06, 0.05])
-WIDTHS = np.array([0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.7, 1.9])
-# Where k-means begins, on all points and on samples alike: a guess that is off by a standard deviation or so.
-GUESS = CENTRES + 1.5 * np.array([[np.cos(c), np.sin(c)] for c in range(8)])
-
-
-def mixture(rng: np.random.Generator, n: int) -> Floats:
-    crowd = rng.choice(len(CROWDS), n, p=CROWDS)
-    return np.asarray(CENTRES[crowd] + rng.standard_normal((n, 2)) * WIDTHS[crowd][:, None])
 
 
 def nearest(points: Floats, centres: Floats) -> Floats:

@@ -75,10 +75,13 @@ class Crowds(Question):
 @lru_cache
 def points() -> Longs:
     """In hundredths, two whole numbers each."""
-    rng = np.random.default_rng(7)
-    crowd = rng.choice(len(CROWDS), POINTS, p=CROWDS)
-    drawn = CENTRES[crowd] + rng.standard_normal((POINTS, 2)) * WIDTHS[crowd][:, None]
-    return np.asarray(np.rint(100 * drawn), dtype=np.int64)
+    return np.asarray(np.rint(100 * mixture(np.random.default_rng(7), POINTS)), dtype=np.int64)
+
+
+def mixture(rng: np.random.Generator, n: int) -> Floats:
+    """So many points of the crowds."""
+    crowd = rng.choice(len(CROWDS), n, p=CROWDS)
+    return np.asarray(CENTRES[crowd] + rng.standard_normal((n, 2)) * WIDTHS[crowd][:, None])
 
 
 @dataclass(frozen=True, eq=False)
