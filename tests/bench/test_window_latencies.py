@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from headway.bench.experiment import window_latencies
+from headway.bench.batches import window_latencies
 from headway.model.deadline import Grid
 
 ENDS, PATIENCE_MS = Grid(3_000), 500

@@ -110,6 +110,15 @@ def test_bounds_hold_the_true_answers(stage: Stage) -> None:
         assert row.q.lower < np.median(values) < row.q.upper and row.q.lower < row.q.estimate < row.q.upper
 
 
+def test_a_sample_is_handed_over_as_it_is_with_what_its_rows_stand_for(stage: Stage) -> None:
+    rows = made(4_000)
+    taken = hw.approx.collect("v", "k").alias("taken")
+    (row,) = answers(stage, window(sampled(stage, Part(0.25))).agg(taken), rows)
+    assert sorted((r.v, r.k) for r in row.taken.rows) == sorted((r.v, r.k) for r in picked(stage, 0.25))
+    assert {r.sampling_rate for r in row.taken.rows} == {0.25}
+    assert 0 < row.taken.seen <= 1
+
+
 def test_all_rows_give_the_exact_answer(stage: Stage) -> None:
     rows = made(400)
     frame = window(sampled(stage, Part(1.0)))

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from headway.model.deadline import Grid
+
 
 class Reports:
     """What Spark reports of a query, each report once."""
@@ -33,3 +35,29 @@ def latencies_ms(batches: Sequence[tuple[int, int, int]], ends_ms: Sequence[int]
             place += 1
         out.append(float((batches[place][0] if place < len(batches) else now_ms) - end_ms))
     return out
+
+
+def window_latencies(
+    ends: Grid, emitted: Sequence[tuple[int, int]], stretch: Any, patience_ms: int
+) -> tuple[list[float], list[int], int]:
+    """How long after its due time each window came out, when that was, and how many were not out by the end.
+
+    Windows that fell due within the stretch count; due times are given from its start.
+
+    `emitted` are (watermark, end of batch) pairs in order: a window is out with the first watermark that reaches its end.
+    """
+    latencies, dues, unfinished = [], [], 0
+    first = (stretch.since_ms - patience_ms - ends.offset_ms) // ends.period_ms + 1
+    end_ms = first * ends.period_ms + ends.offset_ms
+    position = 0
+    while (due := end_ms + patience_ms) < stretch.until_ms:
+        while position < len(emitted) and emitted[position][0] < end_ms:
+            position += 1
+        out = emitted[position][1] if position < len(emitted) else None
+        if out is None or out > stretch.until_ms:
+            unfinished += 1
+            out = stretch.until_ms
+        latencies.append(float(out - due))
+        dues.append(due - stretch.since_ms)
+        end_ms += ends.period_ms
+    return latencies, dues, unfinished

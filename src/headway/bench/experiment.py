@@ -14,12 +14,13 @@ from typing import Any, Literal
 
 import psutil
 
-from headway.bench.meter import Meter, spent
+from headway.bench.batches import window_latencies
+from headway.bench.meter import Meter, heap_used, spent
+from headway.bench.reads import rows_read, unread
 from headway.bench.sinks import Memory, Results, Sink
 from headway.bench.tasks import Stage, Task
 from headway.errors import HeadwayError, SettingError
-from headway.kafka import broker, topics
-from headway.model.deadline import Grid
+from headway.kafka import broker
 from headway.model.decision import OrderPolicy
 from headway.policy.load import order_policy
 
@@ -330,72 +331,3 @@ class _Play:
             stretch.backlog,
             {part: ms / each for part, ms in stretch.spent.items()}, {phase: ms / each for phase, ms in walls.items()},
         )  # fmt: skip
-
-
-def unread(task: Task, reports: Mapping[int, dict[str, Any]]) -> int:
-    """Rows in a task's log beyond those that its batches have read; 0 where there is no log."""
-    from headway.spark.progress import is_kafka, rows_of
-
-    log = getattr(task, "log", None)
-    if log is None or not reports:
-        return 0
-    sources = reports[max(reports)]["sources"]
-    read = sum(rows_of(source["endOffset"]) for source in sources if is_kafka(source["description"]))
-    return max(0, sum(topics.ends(log.address, log.topic).values()) - read)
-
-
-def heap_used(spark: Any) -> int:
-    """Bytes of the driver's heap in use after a collection: the least of three, since batches go on meanwhile."""
-    heap, readings = spark._jvm.java.lang.Runtime.getRuntime(), []
-    for _ in range(3):
-        heap.gc()
-        readings.append(int(heap.totalMemory() - heap.freeMemory()))
-    return min(readings)
-
-
-def rows_read(reports: list[dict[str, Any]], stretch: Any, rate: int) -> int:
-    """Rows that the batches of a stretch took in, by the offsets that they cover: of a log, or of a generator's clock."""
-    from headway.spark.progress import batch_seen, is_kafka, rows_of
-
-    covered = rows = 0
-    for report in reports:
-        seen = batch_seen(report)
-        if seen is None or not stretch.since_ms <= seen.ended < stretch.until_ms:
-            continue
-        for source in report["sources"]:
-            start, end = (_offset(source.get(key)) for key in ("startOffset", "endOffset"))
-            if start and end and "ms" in end:
-                covered += end["ms"] - start["ms"]
-            elif end and is_kafka(source["description"]):
-                rows += rows_of(end) - rows_of(start)
-    return rows + covered * rate // 1000
-
-
-def _offset(raw: Any) -> dict[str, int]:
-    return json.loads(raw) if isinstance(raw, str) else raw or {}
-
-
-def window_latencies(
-    ends: Grid, emitted: Sequence[tuple[int, int]], stretch: Any, patience_ms: int
-) -> tuple[list[float], list[int], int]:
-    """How long after its due time each window came out, when that was, and how many were not out by the end.
-
-    Windows that fell due within the stretch count; due times are given from its start.
-
-    `emitted` are (watermark, end of batch) pairs in order: a window is out with the first watermark that reaches its end.
-    """
-    latencies, dues, unfinished = [], [], 0
-    first = (stretch.since_ms - patience_ms - ends.offset_ms) // ends.period_ms + 1
-    end_ms = first * ends.period_ms + ends.offset_ms
-    position = 0
-    while (due := end_ms + patience_ms) < stretch.until_ms:
-        while position < len(emitted) and emitted[position][0] < end_ms:
-            position += 1
-        out = emitted[position][1] if position < len(emitted) else None
-        if out is None or out > stretch.until_ms:
-            unfinished += 1
-            out = stretch.until_ms
-        latencies.append(float(out - due))
-        dues.append(due - stretch.since_ms)
-        end_ms += ends.period_ms
-    return latencies, dues, unfinished

@@ -8,8 +8,8 @@ from typing import Any
 
 import psutil
 
-from headway.bench.experiment import Bench, Say, heap_used, let_pass
-from headway.bench.meter import Meter
+from headway.bench.experiment import Bench, Say, let_pass
+from headway.bench.meter import Meter, heap_used
 from headway.policy.order import Klink
 from headway.workloads.delays import Uniform
 from headway.workloads.ysb import Ysb

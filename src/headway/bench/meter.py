@@ -87,3 +87,12 @@ def _ended_ms(process: Any) -> float:
     except psutil.Error:
         return 0.0
     return float(getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)) * 1000  # not on every system
+
+
+def heap_used(spark: Any) -> int:
+    """Bytes of the driver's heap in use after a collection: the least of three, since batches go on meanwhile."""
+    heap, readings = spark._jvm.java.lang.Runtime.getRuntime(), []
+    for _ in range(3):
+        heap.gc()
+        readings.append(int(heap.totalMemory() - heap.freeMemory()))
+    return min(readings)

@@ -45,6 +45,16 @@ def quantile(column: str | Column, share: float) -> Column:
     return Column(_jvm().headway.Sampling.quantileOf(*[c._jc for c in given]))
 
 
+def collect(*columns: str) -> Column:
+    """The rows of a window's sample as they are, for a function of one's own in `mapInPandas`.
+
+    Not an answer but a struct of `rows`, a list with these columns and `sampling_rate`, and `seen`: each row stands for
+    1 / (sampling_rate seen) rows of the window.
+    """
+    rows = F.collect_list(F.struct(*columns, RATE))
+    return F.struct(rows.alias("rows"), Column(_jvm().headway.Sampling.shareSeen(rows._jc)).alias("seen"))
+
+
 def _answer(kind: str, column: Column) -> Column:
     y = column.cast("double")
     u = F.when(y.isNotNull(), 1 / F.col(RATE))  # a row without a value is none

@@ -1,10 +1,12 @@
 """What a query's batches told of an input that is sampled, kept beside its checkpoint: a restart goes on where it was.
 
 A line of JSON for each batch, in a file that Spark overlooks. It is written when the batch is done and reported; a batch
-that is run again after a crash is reported again. A line that was cut off by a crash is the last, and is left out.
+that is run again after a crash is reported again. A line that was cut off by a crash is the last, and is left out. Every
+now and then the file is cut down to its last lines.
 """
 
 import json
+from collections import deque
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -21,6 +23,8 @@ class Memory:
 
     def __init__(self, folder: Path | None) -> None:
         self._path = None if folder is None else folder / FILE
+        self._last: deque[str] = deque(maxlen=LINES)
+        self._more = 0  # lines in the file beyond those
 
     def past(self) -> tuple[BatchSeen, ...]:
         """The last batches, oldest first; the file is cut down to them."""
@@ -32,10 +36,15 @@ class Memory:
                 batch = _batch(json.loads(line))
                 kept[batch.batch] = (line, batch)
         last = list(kept.values())[-LINES:]
-        short = self._path.with_suffix(".new")
-        short.write_text("".join(f"{line}\n" for line, _ in last), "utf-8")
-        short.replace(self._path)
+        self._last.extend(f"{line}\n" for line, _ in last)
+        self._shorten(self._path)
         return tuple(batch for _, batch in last)
+
+    def _shorten(self, path: Path) -> None:
+        short = path.with_suffix(".new")
+        short.write_text("".join(self._last), "utf-8")
+        short.replace(path)
+        self._more = 0
 
     def add(self, batch: BatchSeen) -> None:
         told = [i for i in batch.inputs if i.substreams]
@@ -45,8 +54,15 @@ class Memory:
             {"name": i.name, "rows": i.rows, "delays": i.delays, "subs": _rows(i.substreams), "groups": _rows(i.groups)}
             for i in told
         ]
-        with suppress(OSError), self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"batch": batch.batch, "began": batch.began, "inputs": inputs}) + "\n")
+        line = json.dumps({"batch": batch.batch, "began": batch.began, "inputs": inputs}) + "\n"
+        self._more += len(self._last) == LINES
+        self._last.append(line)
+        with suppress(OSError):
+            if self._more > LINES:
+                self._shorten(self._path)
+            else:
+                with self._path.open("a", encoding="utf-8") as file:
+                    file.write(line)
 
 
 def _rows(seen: tuple[SubStreamSeen, ...] | tuple[GroupSeen, ...]) -> list[list[float]]:

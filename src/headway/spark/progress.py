@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from headway.loop.sampler import CELL_MS
 from headway.model.message import BatchSeen, InputSeen, PartSeen
 from headway.model.sampling import GroupSeen, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 from headway.spark.plan import METRICS
-from headway.spark.sampling import SUBS
+from headway.spark.sampling import SAMPLED
 from headway.spark.watermark import DELAYS, FASTEST, NEWEST, OLD_BUCKET_MS
 
 
@@ -54,14 +55,18 @@ def rows_of(offsets: Any) -> int:
 
 
 def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
-    sampled = json.loads(row.get(SUBS) or "{}")
+    row = json.loads(row[SAMPLED]) if SAMPLED in row else row
+    cells = [(index, round(rows), sums) for index, rows, *sums in row.get("subs", ())]
     return InputSeen(
         name=name,
         rows=row["rows"],
         newest=row["newest"],
         oldest=row["oldest"],
         delays=_histogram(row["delays"]),
-        old=tuple((int(b["x"] * OLD_BUCKET_MS), float(b["y"])) for b in row["old"] or ()),
+        old=(
+            *((int(b["x"] * OLD_BUCKET_MS), float(b["y"])) for b in row["old"] or ()),
+            *((index * CELL_MS, float(rows)) for index, rows, _ in cells),
+        ),
         timeless=row["rows"] - row["timed"],
         parts=tuple(
             PartSeen(
@@ -73,8 +78,8 @@ def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
             for key, value in row.items()
             if key.startswith(NEWEST) and value is not None
         ),
-        substreams=tuple(SubStreamSeen(index, round(rows), *sums) for index, rows, *sums in sampled.get("subs", ())),
-        groups=tuple(GroupSeen(key, round(rows), *sums) for key, rows, *sums in sampled.get("keys", ())),
+        substreams=tuple(SubStreamSeen(index, rows, *sums) for index, rows, sums in cells),
+        groups=tuple(GroupSeen(key, round(rows), *sums) for key, rows, *sums in row.get("keys", ())),
     )
 
 

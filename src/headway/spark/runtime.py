@@ -1,7 +1,6 @@
 """The runtime: what a user holds. Two calls replace `withWatermark` and `start`."""
 
 import contextlib
-import json
 import os
 import sys
 import threading
@@ -38,8 +37,8 @@ from headway.spark.lease import Lease, local_path, option_of
 from headway.spark.memory import Memory
 from headway.spark.merge import merge
 from headway.spark.plan import PlanSeen, inspect, time_column
-from headway.spark.progress import batch_seen, is_kafka
 from headway.spark.register import register
+from headway.spark.reports import Reports
 from headway.spark.sampling import Sample, refuse_unbounded
 from headway.spark.watermark import MOST_PARTS, controlled
 
@@ -70,14 +69,10 @@ class Runtime:
             raise SettingError("spark.scheduler.mode", mode, "'FAIR', which FairPools needs, when the session is made")
         self._inputs: dict[str, InputSpec] = {}
         self._logs: dict[str, Subscription] = {}  # of the inputs that read from Kafka
-        self._groups: dict[str, str] = {}  # of the queries that say how far they have read
         self._queries: dict[str, Any] = {}
         self._leases: dict[str, Lease] = {}
-        self._memories: dict[str, Memory] = {}  # of the queries that are sampled
         self._starting = threading.Lock()
         self._fallback_ms = duration_ms("fallback", fallback)
-        self._last_batch: dict[str, tuple[int, int]] = {}
-        self._last_report: dict[str, Any] = {}
         self.journal_path: Path | None = None
         if self.order.gated:
             self._open(slots, journal)
@@ -85,7 +80,7 @@ class Runtime:
     def _open(self, slots: int | Literal["auto"], journal: str | Path | None) -> None:
         self.journal_path = Path(journal) if journal is not None else _default_journal(self.spark)
         self._journal = Journal(self.journal_path)
-        self._gate = Gate(self._post, self._fetch_progress)
+        self._gate = Gate(self._post, self._asked)
         self._learning = ThreadPoolExecutor(1, thread_name_prefix="headway-learning")
         self.controller = Controller(
             SystemClock(), self.order, self._gate, self._journal, DriverGauge(self.spark),
@@ -95,6 +90,7 @@ class Runtime:
         self._thread = self.controller.thread(self._failed)
         self._control = self._control_rows()
         self._watch = Watch(self.spark, self._post)
+        self._reports = Reports(self._post, self._committed)
 
     @property
     def _one_task(self) -> bool:
@@ -236,7 +232,7 @@ class Runtime:
         if group is not None:
             if not any(i in self._logs for i in seen.inputs):
                 raise SettingError("group", group, "a query with an input that subscribes to Kafka topics")
-            self._groups[name] = group
+            self._reports.groups[name] = group
         if sampled := [i for i in seen.inputs if self._inputs[i].sampling is not None]:
             if len(sampled) > 1:
                 raise HeadwayError(f"query {name!r} has {len(sampled)} inputs of rt.approximate: one of them may be sampled")
@@ -326,7 +322,7 @@ class Runtime:
         place = option_of(writer, "checkpointLocation")
         lease = Lease(place, spec.name) if place else None
         if any(i.sampling is not None for i in spec.inputs):
-            self._memories[spec.name] = memory = Memory(local_path(place) if place else None)
+            self._reports.memories[spec.name] = memory = Memory(local_path(place) if place else None)
             spec = replace(spec, past=memory.past())
         called = self._gate.admit(spec.name)
         self.controller.post(Started(spec))
@@ -363,28 +359,15 @@ class Runtime:
     def _post(self, message: Any) -> None:
         self.controller.post(message)
 
-    def _fetch_progress(self, name: str) -> None:
-        """Runs when a query asks: its last batch is done then, and Spark has the report ready."""
-        query = self._queries.get(name)
-        progress = query._jsq.lastProgress() if query is not None else None
-        if progress is None or progress.equals(self._last_report.get(name)):
-            return  # nothing new: an idle query asks again and again, and reading its report is what costs
-        self._last_report[name] = progress
-        report = json.loads(progress.json())
-        seen = batch_seen(report, name)
-        if seen is not None and self._last_batch.get(name) != (seen.batch, seen.began):
-            self._last_batch[name] = (seen.batch, seen.began)
-            self.controller.post(seen)
-            if name in self._memories:
-                self._memories[name].add(seen)
-            if name in self._groups:
-                self._commit(name, report["sources"])
+    def _asked(self, name: str) -> None:
+        if (query := self._queries.get(name)) is not None:
+            self._reports.read(name, query)
 
-    def _commit(self, name: str, sources: list[dict[str, Any]]) -> None:
-        logs = {log.key.partition("@")[0]: log for log in self._logs.values()}
-        for source in sources:
-            if is_kafka(source["description"]) and (log := logs.get(source["description"])):
-                self._watch.commit(log, self._groups[name], json.dumps(source["endOffset"]))
+    def _committed(self, group: str, source: str, offsets: str) -> None:
+        """A query has read so far from what Spark calls `source`."""
+        for log in self._logs.values():
+            if log.key.partition("@")[0] == source:
+                self._watch.commit(log, group, offsets)
 
     def _failed(self, error: BaseException) -> None:
         """Fail open: hang up, so that every query goes on ungated, and say so loudly."""

@@ -18,7 +18,7 @@ from headway.loop.sampler import CELL_MS
 from headway.spark import jvm
 
 RATE = "sampling_rate"
-SUBS = "subs"  # the metric
+SAMPLED = "sampled"  # the metric: all that is told of a sampled input
 _UNIT = 2.0**-53
 
 
@@ -27,17 +27,28 @@ class Sample:
     """What is sampled by what."""
 
     value: Column  # a double
-    group: Column  # a long; null where there are no groups
+    group: Column | None  # a long
     by: tuple[str, ...]  # columns that tell rows apart
 
-    def metric(self, moment: str, delay: str, value: str, group: str) -> Column:
-        """What a batch tells of its sub-streams and groups."""
-        given = [F.col(name)._jc for name in (moment, delay, value, group)]
-        return Column(_jvm().headway.SubStreams.column(*given, CELL_MS))
+    def columns(self, value: str, group: str) -> dict[str, tuple[str, Column]]:
+        """What rows need to have for this, by name: its type and itself."""
+        groups = {} if self.group is None else {group: ("long", self.group)}
+        return {value: ("double", self.value)} | groups
 
-    def taken(self, rows: DataFrame, moment: str, group: str) -> DataFrame:
+    def metric(self, mark: str, column: str, arrival: str | None, value: str, group: str) -> Column:
+        """What a batch tells of its rows, sub-streams and groups."""
+        came = F.lit(None) if arrival is None else F.col(_quoted(arrival))
+        key = F.lit(None).cast("long") if self.group is None else F.col(group)
+        times = [time.cast("timestamp") for time in (F.col(_quoted(column)), came, F.current_timestamp())]
+        given = [c._jc for c in (F.col(mark), *times, F.col(value), key)]
+        context = _jvm()
+        return Column(context.headway.SubStreams.column(context.PythonUtils.toSeq(given), CELL_MS))
+
+    def taken(self, rows: DataFrame, column: str, group: str) -> DataFrame:
         """Those of `rows` that are in the sample, each with the probability it had to be."""
-        rate = Column(_jvm().headway.Sampling.rateOf(F.col(moment)._jc, F.coalesce(F.col(group), F.lit(0).cast("long"))._jc))
+        none = F.lit(0).cast("long")
+        key = none if self.group is None else F.coalesce(F.col(group), none)
+        rate = Column(_jvm().headway.Sampling.rateOf(F.unix_millis(F.col(_quoted(column)))._jc, key._jc))
         chance = F.shiftrightunsigned(F.xxhash64(F.lit("headway"), *[F.col(_quoted(name)) for name in self.by]), 11) * _UNIT
         return rows.withColumn(RATE, rate).where(chance < F.col(RATE))
 
@@ -63,7 +74,7 @@ def sample(rows: DataFrame, value: Any, per: str | list[str] | None, by: list[st
     hashed = [f.name for f in rows.schema.fields if not _has_map(f.dataType)]
     return Sample(
         number.cast("double"),
-        F.xxhash64(*[F.col(_quoted(name)) for name in groups]) if groups else F.lit(None).cast("long"),
+        F.xxhash64(*[F.col(_quoted(name)) for name in groups]) if groups else None,
         tuple(by or hashed),
     )
 

@@ -31,6 +31,7 @@ INTERPRETED = {
     # Without generated code, looking up a common subexpression costs more, for every row, than computing it again.
     "spark.sql.subexpressionElimination.enabled": "false",
 }
+_LAUNCHER = "headway-python-"
 CODE_PAYS_ROWS = 100_000  # from so many rows a batch on, generated code is worth its compilation (docs/session.md)
 _LOCAL = {
     "spark.ui.enabled": "false",
@@ -80,8 +81,9 @@ def _worker_python() -> str:
     Spark puts its own pyspark.zip before everything else on a worker's path, and modules in a zip are compiled anew at
     every start: 0.66 s against 0.22 s of processor time, for each source of each query. The installed pyspark is the same.
     """
-    launcher = Path(tempfile.mkdtemp(prefix="headway-python-")) / "python3"
-    path = shlex.quote(os.environ.get("PYTHONPATH", ""))
+    launcher = Path(tempfile.mkdtemp(prefix=_LAUNCHER)) / "python3"
+    headway = Path(__file__).parents[2]  # its daemon is started from there
+    path = shlex.quote(os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(headway)]))
     launcher.write_text(f'#!/bin/sh\nPYTHONPATH={path} exec {shlex.quote(sys.executable)} "$@"\n')
     launcher.chmod(0o700)
     atexit.register(shutil.rmtree, launcher.parent, ignore_errors=True)
@@ -103,8 +105,11 @@ def session(
     from pyspark.sql import SparkSession
 
     # Spark starts `python3` from PATH for its workers, which need not be the Python that has pyspark and pyarrow.
-    os.environ.setdefault("PYSPARK_PYTHON", _worker_python())
+    if "PYSPARK_PYTHON" not in os.environ:
+        os.environ["PYSPARK_PYTHON"] = _worker_python()
     builder: Any = SparkSession.builder.master(f"local[{cores}]").appName(app).config("spark.driver.memory", memory)
+    if _LAUNCHER in os.environ["PYSPARK_PYTHON"]:  # another Python need not have Headway
+        builder = builder.config("spark.python.daemon.module", "headway.spark.daemon")
     for key, value in _LOCAL.items():
         builder = builder.config(key, value)
     if kafka:

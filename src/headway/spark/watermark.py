@@ -19,7 +19,7 @@ from pyspark.sql import types as T
 from headway.model.patience import PatiencePolicy
 from headway.spark.control import SHIFT_DAYS
 from headway.spark.plan import METRICS
-from headway.spark.sampling import SUBS, Sample
+from headway.spark.sampling import SAMPLED, Sample
 
 _DAY, _MOMENT = date(1970, 1, 1), datetime(1970, 1, 1)
 NEWEST, FASTEST, DELAYS = "newest_", "fastest_", "delays_"  # metrics of one partition
@@ -56,35 +56,35 @@ def controlled(
     if arrival:  # Kafka says "one millisecond before 1970" where a record has no timestamp
         stamped = F.unix_millis(F.col(_quoted(arrival)))
         came = F.when(stamped >= 0, stamped).otherwise(came)
-    names: tuple[tuple[str, str], ...] = ((mark, "boolean"), (at, "long"), (delay, "double"))
-    if partition:
-        names = (*names, (part, "int"))
+    own: dict[str, tuple[str, Column]] = {mark: ("boolean", F.lit(True))}
     if sample:
-        names = (*names, (value, "double"), (group, "long"))
+        own |= sample.columns(value, group)
+    else:
+        own |= {at: ("long", moment), delay: ("double", (came - moment).cast("double"))}
+    if partition:
+        own[part] = ("int", _part(rows.schema[partition], parts))
     punctuation = control.select(
         # Every column is an alias: then two inputs can share one control source in a join without a clash.
         *[(F.col("at") if f.name == column else _empty(f)).alias(f.name) for f in rows.schema.fields],
-        *[F.lit(None).cast(kind).alias(n) for n, kind in names],
+        *[F.lit(None).cast(kind).alias(n) for n, (kind, _) in own.items()],
     )
-    data = rows.select("*", F.lit(True).alias(mark), moment.alias(at), (came - moment).cast("double").alias(delay))
-    if partition:
-        data = data.withColumn(part, _part(rows.schema[partition], parts))
+    data = rows.select("*", *[made.alias(n) for n, (_, made) in own.items()])
     if sample:
-        data = data.withColumns({value: sample.value, group: sample.group})
+        metrics = [sample.metric(mark, column, arrival, value, group).alias(SAMPLED)]
+    else:
+        tails = patience.least_ms < patience.most_ms
+        metrics = _metrics(mark, at, delay, patience.least_ms) + _part_metrics(
+            at, delay, part, parts if partition else 0, tails
+        )
     watched = (
         punctuation.union(data)
         .withWatermark(_quoted(column), f"{SHIFT_DAYS} days")
-        .observe(
-            METRICS + name,
-            *_metrics(mark, at, delay, patience.least_ms),
-            *_part_metrics(at, delay, part, parts if partition else 0, patience.least_ms < patience.most_ms),
-            *([sample.metric(at, delay, value, group).alias(SUBS)] if sample else []),
-        )
+        .observe(METRICS + name, *metrics)
         .where(F.col(mark).isNotNull() if late is None else F.col(mark).isNotNull() & late)
     )
     if sample:
-        watched = sample.taken(watched, at, group)
-    watched = watched.drop(*[n for n, _ in names])
+        watched = sample.taken(watched, column, group)
+    watched = watched.drop(*own)
     if single:
         watched = watched.coalesce(1)  # only here: withWatermark forgets how its rows are partitioned
     # Spark keeps the delay in the column's metadata and dropDuplicatesWithinWatermark remembers rows for that long:

@@ -26,7 +26,8 @@ import scala.jdk.javaapi.CollectionConverters;
  * <p>The offset has, in millionths: `share` of rows that are wanted, `at0`, `at1`, .. how much of a sub-stream will have come
  * in, by its place; `seen` of the window that goes out, and `unsure`, how far that may be off; `z` and `widest`, how many
  * standard deviations bounds are apart from an estimate that is normal, and from any; `k_` and a number for each group of
- * which less is wanted. And in ms: `sub`, `every` and `first`, how long sub-streams are and when windows end. An offset without them, or a batch without an offset, wants all there is.
+ * which less is wanted. And in ms: `sub`, `every` and `first`, how long sub-streams are and when windows end. An
+ * offset without them, or a batch without an offset, wants all there is.
  */
 public final class Sampling implements Serializable {
     private static final double MILLION = 1e6;
@@ -92,6 +93,11 @@ public final class Sampling implements Serializable {
         return mark("quantile", List.of(share, rows, weight, percentiles), Answer.TYPE);
     }
 
+    /** Which share of the window was there of which these are the rows taken. They only keep Spark from working it out early. */
+    public static Column shareSeen(Column rows) {
+        return mark("seen", List.of(rows), DataTypes.DoubleType);
+    }
+
     private static Column mark(String method, List<Column> given, DataType type) {
         List<Expression> arguments = given.stream().map(ExpressionUtils::expression).toList();
         return ExpressionUtils.column(new Sampling(null, Fields.of("{}")).call(method, arguments, type));
@@ -135,6 +141,11 @@ public final class Sampling implements Serializable {
             estimate, off == 0 ? estimate : percentiles.getDouble(low), off == 0 ? estimate : percentiles.getDouble(high), n,
             seen, off == 0 || sums.enough()
         });
+    }
+
+    public double seen(ArrayData rows) {
+        require();
+        return seen;
     }
 
     private void require() {

@@ -1,0 +1,69 @@
+"""What a batch tells of a sampled input: in one pass what Spark's own aggregates tell, and no more than is of use."""
+
+import json
+from typing import Any
+
+import pytest
+from pyspark.sql import functions as F
+
+from headway.spark.sampling import Sample
+from headway.spark.watermark import _metrics
+
+pytestmark = pytest.mark.spark
+MOST_CELLS = 1_200
+
+
+def rows(spark: Any, count: int, apart_ms: int, parts: int = 1) -> Any:
+    """A row every so many ms, of three groups, that came in up to 700 ms later; every hundredth has no time."""
+    at = f"if(id % 100 = 7, null, timestamp_millis(id * {apart_ms}))"
+    return spark.range(0, count, 1, parts).selectExpr(
+        "true as mark", f"{at} as ts", f"timestamp_millis(id * {apart_ms} + id * 37 % 700) as came",
+        "cast(id % 10 as double) as v", "id % 3 as k",
+    )  # fmt: skip
+
+
+def told(frame: Any, arrival: str | None = "came") -> dict[str, Any]:
+    made = Sample(F.col("v"), F.col("k"), ("ts", "v")).metric("mark", "ts", arrival, "v", "k")
+    answer: dict[str, Any] = json.loads(frame.agg(made.alias("told")).collect()[0].told)
+    return answer
+
+
+def test_it_is_what_sparks_own_aggregates_tell(spark: Any) -> None:
+    frame = rows(spark, 3_000, 10)
+    plain = frame.selectExpr(
+        "mark", "unix_millis(ts) as at", "cast(unix_millis(came) - unix_millis(ts) as double) as delay"
+    ).agg(*_metrics("mark", "at", "delay", 0)).collect()[0]  # fmt: skip
+    seen = told(frame)
+    assert {name: seen[name] for name in ("rows", "timed", "newest", "oldest")} == {
+        name: plain[name] for name in ("rows", "timed", "newest", "oldest")
+    }
+    assert [(b["x"], b["y"]) for b in seen["delays"]] == [(b.x, b.y) for b in plain.delays]
+    assert sum(b.y for b in plain.old) == seen["timed"] == sum(sub[1] for sub in seen["subs"])
+    assert sorted(key[0] for key in seen["keys"]) == [0, 1, 2]
+
+
+def test_parts_come_together(spark: Any) -> None:
+    one, three = told(rows(spark, 3_000, 10)), told(rows(spark, 3_000, 10, parts=3))
+    for name in ("rows", "timed", "newest", "oldest", "subs"):
+        assert one[name] == three[name]
+    assert sorted(one["keys"]) == sorted(three["keys"])
+    assert sum(b["y"] for b in three["delays"]) == one["timed"]
+
+
+def test_of_a_long_time_only_the_last_is_told_in_detail_and_nothing_is_lost(spark: Any) -> None:
+    seen = told(rows(spark, 5_000, 60_000, parts=2))  # more than three days
+    assert len(seen["subs"]) == MOST_CELLS
+    newest = [sub[0] for sub in seen["subs"]]
+    assert (min(newest), max(newest)) == (newest[0], newest[-1])
+    assert all(b["x"] < newest[0] for b in seen["old"])
+    assert sum(b["y"] for b in seen["old"]) + sum(sub[1] for sub in seen["subs"]) == seen["timed"] == 4_950
+
+
+def test_control_rows_are_none_and_without_an_arrival_the_moment_of_reading_stands_for_it(spark: Any) -> None:
+    frame = rows(spark, 10, 10)
+    control = frame.selectExpr("cast(null as boolean) as mark", "ts", "came", "v", "k")
+    assert told(control.union(frame))["rows"] == 10
+    assert told(control) | {"delays": []} == {
+        "rows": 0, "timed": 0, "newest": None, "oldest": None, "delays": [], "old": [], "subs": [], "keys": [],
+    }  # fmt: skip
+    assert min(b["x"] for b in told(frame, arrival=None)["delays"]) > 1e12  # these rows are from 1970
