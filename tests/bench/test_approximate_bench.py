@@ -40,8 +40,8 @@ def test_where_keys_do_not_add_up_each_answer_is_a_window() -> None:
 def test_policies_go_by_their_names() -> None:
     kinds = {"aion": Aion, "aion-minus": AionMinus, "aq-k-slack": AQKSlack, "everything": Everything}
     for name, kind in kinds.items():
-        made = policy_named(name, "sum")
-        assert type(made) is kind and made.of == "sum" and made.error == ERROR
+        made = policy_named(name, "sum", least=100)
+        assert type(made) is kind and made.of == "sum" and made.error == ERROR and made.least == 100
     assert policy_named("plain") is None
     with pytest.raises(SettingError, match="policies = 'rate-x': expected one of aion, everything"):
         policy_named("rate-x")

@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 
+from headway.bench.approximate import policy_named as live_policy_named
 from headway.errors import SettingError
 from headway.policy.sampling import Aion
 from headway.sim import aion_figures, aion_paper
 from headway.sim.aion_paper import POLICIES, WAITED_FOR, Case, WaitsFor, policy_named, simulate, tasks
+from headway.sim.aion_streams import WORKLOADS
+from headway.workloads.approximate import WORKLOADS as QUESTIONS
 
 SMALL = Case("ysb", "EG", 5_000, 3, minutes=1)
 
@@ -76,6 +79,13 @@ def test_what_cannot_be_simulated_is_told() -> None:
             Case(*words)
     assert Case("taxi", "EG", 5_000, 6).windows.slide_ms == 3_000 != Case("ysb", "EG", 5_000, 6).windows.slide_ms
     assert policy_named("aion", "ysb").error == 0.05
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_policies_are_asked_for_what_live_ones_are(workload: str) -> None:
+    asked = QUESTIONS[workload]
+    for name in ("aion", "aion-minus"):
+        assert policy_named(name, workload) == live_policy_named(name, asked.of, asked.least)
 
 
 def test_figures_are_drawn_of_what_there_is() -> None:

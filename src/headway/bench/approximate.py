@@ -16,6 +16,7 @@ from headway.bench.covered import Answer, Judged, Pane, added_up, judge, totals
 from headway.bench.experiment import Say, let_pass
 from headway.bench.meter import Meter
 from headway.errors import SettingError
+from headway.estimate.sample_size import LEAST
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
 from headway.policy.sampling.promise import Promise
@@ -25,7 +26,7 @@ from headway.workloads.approximate.taxi import real_trips
 EXPERIMENT = "aion"
 ERROR, CONFIDENCE = 0.05, 0.95
 PLAIN = "plain"  # exact, and K-slack, by a query that knows nothing of samples
-POLICIES: Mapping[str, Callable[[float, float, str], SamplingPolicy]] = {
+POLICIES: Mapping[str, Callable[..., SamplingPolicy]] = {
     "aion": Aion,
     "everything": Everything,
     "aq-k-slack": AQKSlack,
@@ -66,7 +67,7 @@ class FixedRate(Promise):
         return replace(self.all_of(seen, f"takes {self.share:.0%}, as it was told"), share=self.share)
 
 
-def policy_named(text: str, of: str = "mean") -> SamplingPolicy | None:
+def policy_named(text: str, of: str = "mean", least: int = LEAST) -> SamplingPolicy | None:
     """As `headway bench aion` calls it; None is the query that knows nothing of samples."""
     if text == PLAIN:
         return None
@@ -74,7 +75,7 @@ def policy_named(text: str, of: str = "mean") -> SamplingPolicy | None:
         return FixedRate(ERROR, CONFIDENCE, of, share=max(1, int(fixed[1])) / 100)
     if text not in POLICIES:
         raise SettingError("policies", text, f"one of {', '.join(POLICIES)}, {PLAIN}, or rate-N for N % of all rows")
-    return POLICIES[text](ERROR, CONFIDENCE, of)
+    return POLICIES[text](ERROR, CONFIDENCE, of, least=least)
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def measure(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder
     from headway.spark.runtime import Runtime
 
     asked = case.over(seed, _now_ms() + LEAD_S * 1_000)
-    sampling = policy_named(policy, asked.of)
+    sampling = policy_named(policy, asked.of, asked.least)
     meter = Meter(psutil.Process(spark._jvm.java.lang.ProcessHandle.current().pid()))
     with Runtime(spark, journal=folder / "journal.db") as rt:
         live = Live(rt, spark, asked, sampling, f"{case.workload}_{policy.replace('-', '_')}", folder)

@@ -83,7 +83,7 @@ def play(spark: Any, plan: Plan, folder: Path, show: Show) -> Played:
     asked = plan.case.over(plan.seed, _now_ms() + LEAD_S * 1_000)
     policies: dict[str, SamplingPolicy] = {
         EXACT: Everything(plan.error, CONFIDENCE, asked.of),
-        APPROXIMATE: Aion(plan.error, CONFIDENCE, asked.of),
+        APPROXIMATE: Aion(plan.error, CONFIDENCE, asked.of, least=asked.least),
     }
     with Runtime(spark, journal=folder / "journal.db") as rt:
         lives = {name: Live(rt, spark, asked, policy, name, folder) for name, policy in policies.items()}

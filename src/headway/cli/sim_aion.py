@@ -17,7 +17,7 @@ from headway.sim import aion_figures, aion_paper
 from headway.sim.aion_streams import PAPER_SETTINGS, SETTINGS, WORKLOADS
 
 HEADS = ("stream", "policy", "mean ms", "p95", "p99", "wait ms", "rate", "within 5 %", "covered", "mean error", "late rows")
-SECONDS = {"ysb": 25e-6, "taxi": 25e-6, "kmeans": 75e-6}  # how long a run takes, for each event a second and each minute
+SECONDS = {"ysb": 25e-6, "taxi": 25e-6, "kmeans": 200e-6}  # how long a run takes, for each event a second and each minute
 
 
 def aion(

@@ -6,7 +6,7 @@ from headway.estimate.delays import normal_half_width
 from headway.model.arrays import Floats
 
 OF = ("mean", "sum", "count", "quantile")
-LEAST = 30.0  # rows: with fewer the normal curve is not to be trusted even of a well-behaved value
+LEAST = 30  # rows: with fewer the normal curve is not to be trusted even of a well-behaved value
 
 
 def z_of(confidence: float) -> float:
@@ -55,6 +55,6 @@ def spread(mean: Floats, sd: Floats, of: str, quantile: float) -> Floats:
     raise ValueError(f"no sample size of {of!r}: one of {', '.join(OF)}")
 
 
-def sound_rows(skew: float) -> float:
+def sound_rows(skew: float, least: float = LEAST) -> float:
     """The least sample of a skewed value whose mean is nearly normal: Cochran's rule, 25 G1^2."""
-    return max(LEAST, 25 * skew**2)
+    return max(least, 25 * skew**2)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from headway.model.arrays import Floats
-from headway.workloads.approximate.kmeans import GUESS, clustered
+from headway.workloads.approximate.kmeans import clustered
+from headway.workloads.approximate.kmeans import points as table
+from headway.workloads.ysb import Longs
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Sample:
     value: Floats
     rate: Floats
     seen: float
-    points: Floats | None = None
+    points: Longs | None = None
 
     @property
     def chance(self) -> Floats:
@@ -52,7 +54,8 @@ def answer(kind: str, sample: Sample, z: float) -> Answer:
         return _total(sample, z)
     if kind == "kmeans":
         assert sample.points is not None
-        return _mean(clustered(sample.points, 1 / sample.chance).apart, sample, z, spent=len(GUESS))
+        found = clustered(table()[sample.points], 1 / sample.chance)
+        return _within(found.estimate, found.variance, z, len(sample.value))
     return _mean(sample.value, sample, z)
 
 
@@ -64,12 +67,12 @@ def _total(sample: Sample, z: float) -> Answer:
     return _within(total, variance, z, len(weight))
 
 
-def _mean(value: Floats, sample: Sample, z: float, spent: int = 1) -> Answer:
-    """Hajek's; `spent` is how many means were fitted to the sample before this one was taken."""
+def _mean(value: Floats, sample: Sample, z: float) -> Answer:
+    """Hajek's."""
     weight = 1 / sample.chance
     rows = float(weight.sum())
     mean = float(weight @ value) / rows
-    fitted = len(weight) / max(1, len(weight) - spent)
+    fitted = len(weight) / max(1, len(weight) - 1)
     variance = fitted * float(((weight - 1) * weight) @ (value - mean) ** 2) / rows**2
     return _within(mean, variance, z, len(weight))
 
@@ -79,6 +82,10 @@ def _within(middle: float, variance: float, z: float, rows: int) -> Answer:
     return Answer(middle, middle - half, middle + half, rows)
 
 
-def exact(kind: str, value: Floats, points: Floats | None) -> float:
+def exact(kind: str, value: Floats, points: Longs | None) -> float:
     """The answer from all rows of a window."""
-    return answer(kind, Sample(value, np.ones(len(value)), 1.0, points), 0.0).estimate
+    if points is not None:
+        # The clusters are those of each by itself, but for a point half-way between two; and made in a fraction of the time.
+        different, times = np.unique(points, return_counts=True)
+        return clustered(table()[different], times.astype(np.float64)).mean
+    return answer(kind, Sample(value, np.ones(len(value)), 1.0), 0.0).estimate

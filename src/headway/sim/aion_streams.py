@@ -15,10 +15,11 @@ import pandas as pd
 
 from headway.model.arrays import Floats
 from headway.workloads import data
-from headway.workloads.approximate.kmeans import CENTRES, mixture
+from headway.workloads.approximate.kmeans import POINTS, tenths
 from headway.workloads.approximate.settings import SETTINGS as THESIS
 from headway.workloads.delays import SLICES, Delay
 from headway.workloads.taxi.taxis import DISTANCES
+from headway.workloads.ysb import Longs
 
 TRIPS = "taxi/green_tripdata_2023-01.parquet"
 FURTHEST_MILES = 100.0  # a trip beyond that is a broken meter
@@ -41,7 +42,7 @@ class Rows:
     arrival_ms: Floats
     value: Floats
     chance: Floats  # evenly between 0 and 1: a row is taken if the rate is above it, whoever sets the rate
-    points: Floats | None = None  # two coordinates each, where the query is about points
+    points: Longs | None = None  # the number of each, where the query is about points
 
     def __len__(self) -> int:
         return len(self.event_ms)
@@ -55,10 +56,10 @@ def stream(workload: str, setting: str, rate: int, seconds: int, seed: int, real
     n = rate * seconds
     gaps = np.ones(n) if how.even else rng.gamma(2.0, 0.5, n)
     event = np.cumsum(gaps) * (1000 / rate)
-    points: Floats | None = None
+    points: Longs | None = None
     if workload == "kmeans":
-        points = mixture(rng, n)
-        value = nearest(points, CENTRES)
+        points = rng.integers(0, POINTS, n)
+        value = tenths()[points] / 10
     elif workload == "taxi":
         value = trip_miles(rng, n, real)
     else:
@@ -95,15 +96,3 @@ def real_miles() -> Floats:
     frame = pd.read_parquet(data.find(TRIPS), columns=["lpep_pickup_datetime", "trip_distance"])
     miles = frame.sort_values("lpep_pickup_datetime", kind="stable")["trip_distance"].to_numpy(dtype=np.float64)
     return miles[(miles > 0) & (miles <= FURTHEST_MILES)]
-
-
-# ---- points
-
-
-def nearest(points: Floats, centres: Floats) -> Floats:
-    """The distance of every point to the centre that is nearest to it."""
-    best = np.full(len(points), np.inf)
-    for centre in centres:
-        apart = points - centre
-        np.minimum(best, np.einsum("ij,ij->i", apart, apart), out=best)
-    return np.asarray(np.sqrt(best))

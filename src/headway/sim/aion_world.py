@@ -137,7 +137,9 @@ def run(
         took_ms = costs.fixed_ms + costs.read_ms * (upto - batch.start) + costs.row_ms * worked
         free_ms = begins_ms + (took_ms * float(luck) if end_ms > warm_ms else 0.0)
         arrived = seen_share(view, due_ms - end_ms)
-        said = answer(kind, _sample(rows, [t for p in windows.of(number) for t in sample[p]], arrived), z)
+        chosen = _sample(rows, [t for p in windows.of(number) for t in sample[p]], arrived)
+        whole = len(chosen.value) == happened and bool((chosen.chance == 1).all())
+        said = Answer(truly, truly, truly, happened) if whole else answer(kind, chosen, z)
         late = happened - sum(seen[p] for p in windows.of(number))
         out.append(Emitted(end_ms, free_ms - end_ms, decided.wait_ms, said, truly, happened, late))
         views.append(view)

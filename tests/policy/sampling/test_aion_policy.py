@@ -65,6 +65,12 @@ def test_a_negative_wait_is_refused() -> None:
         Aion(most_ms=-1)
 
 
+@pytest.mark.parametrize("least", [0, -5, 0.5, "30"])
+def test_a_least_sample_of_no_rows_is_refused(least: int) -> None:
+    with pytest.raises(SettingError, match=r"approximate.least = .*: expected a whole number of rows, 1 or more"):
+        Aion(least=least)
+
+
 # Aion, case by case
 
 
@@ -131,6 +137,23 @@ def test_a_count_does_not_mind_what_delay_goes_with() -> None:
 def test_a_skewed_value_needs_more_rows() -> None:
     plain, skewed = (Aion().decide(replace(VIEW, value_skew=skew)) for skew in (0.0, 8.0))
     assert skewed.needed > 25 * 8**2 * 0.8 > plain.needed
+
+
+@pytest.mark.parametrize("kind", [Aion, AionMinus])
+def test_no_sample_is_smaller_than_the_least(kind: type[Aion]) -> None:
+    calm = replace(VIEW, value_sd=0.5)
+    assert kind().decide(calm).needed == 30  # by the spread alone it would be five
+    asked = kind(least=1_000).decide(calm)
+    assert asked.needed == pytest.approx(1_000 / (1 + 1_000 / 15_000), rel=0.01)  # as Eq. 4.4: a window is not endless
+    assert asked.share * calm.window_rows > asked.needed
+    assert "are enough, takes 6.8%" in asked.because
+    # Who needs more by the spread is not asked for less.
+    assert kind(least=100).decide(VIEW) == kind().decide(VIEW)
+
+
+def test_the_rivals_take_no_notice_of_a_least() -> None:
+    for kind in (AQKSlack, Everything):
+        assert kind(least=1_000).decide(VIEW) == kind().decide(VIEW)
 
 
 def test_a_stream_that_strays_is_sampled_more() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from headway.errors import SettingError
-from headway.estimate.sample_size import OF
+from headway.estimate.sample_size import LEAST, OF
 from headway.model.sampling import Sampling, StreamView
 
 LEAST_KNOWN = 3  # complete sub-streams: before, nothing is left out
@@ -21,6 +21,9 @@ class Promise:
     of: str = "mean"
     start_ms: int = 1000  # how long to wait for stragglers before the first delay is known
     most_ms: int = 10_000  # never longer, whatever the promise
+    # No smaller sample than this, whatever the spread: for an operator that needs more rows than a mean does, such as
+    # k-means, about a hundred points for each centre.
+    least: int = LEAST
 
     def __post_init__(self) -> None:
         for key, example in (("error", "0.05"), ("confidence", "0.95")):
@@ -32,6 +35,8 @@ class Promise:
         for key in ("start_ms", "most_ms"):
             if getattr(self, key) < 0:
                 raise SettingError(f"approximate.{key}", getattr(self, key), "0 or more milliseconds")
+        if not isinstance(self.least, int) or self.least < 1:
+            raise SettingError("approximate.least", self.least, "a whole number of rows, 1 or more")
 
     def longest_ms(self, seen: StreamView) -> int:
         """As long as the longest delay so far (K-slack)."""
