@@ -34,7 +34,7 @@ POLICIES: Mapping[str, Callable[..., SamplingPolicy]] = {
 }
 TRIPS = ("taxi", "boroughs")  # workloads of taxi trips, which may be real
 LEAD_S, SETTLE_S, OVER_S = 1, 12, 15  # before the stream begins; before windows count; until nobody expects the last of them
-LOOK_S = 0.25
+LOOK_S = 0.5  # looking costs as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def _batch_ends(live: Live, asked: Question) -> None:
     live.look()
     before, until_ms = len(live.batches), _now_ms() + 2 * asked.slide_ms
     while len(live.batches) == before and _now_ms() < until_ms:
-        time.sleep(LOOK_S / 5)
+        time.sleep(LOOK_S / 10)
         live.look()
 
 

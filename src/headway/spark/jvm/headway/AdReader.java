@@ -2,6 +2,7 @@ package headway;
 
 import java.io.Serializable;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.function.IntFunction;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -16,6 +17,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 final class AdReader implements PartitionReader<InternalRow> {
     private static final UTF8String ADDRESS = UTF8String.fromString("1.2.3.4");
     private static final UTF8String[] NUMBERS = names(1 << 12, Integer::toString);
+
+    /** The columns that can be wanted of an event. */
+    private enum Of { EVENT_TIME, ARRIVAL, USER_ID, PAGE_ID, AD_ID, AD_TYPE, EVENT_TYPE, IP_ADDRESS }
 
     /** What makes the events of one advertiser, and the columns that are wanted of them; no gaps: events come evenly. */
     record Plan(
@@ -84,6 +88,7 @@ final class AdReader implements PartitionReader<InternalRow> {
     private final long begun;
     private final UTF8String[] adTypes;
     private final UTF8String[] eventTypes;
+    private final Of[] wanted;
     private long index;
     private long eventMs;
     private long arrivalMs;
@@ -100,6 +105,7 @@ final class AdReader implements PartitionReader<InternalRow> {
         begun = XXH64.hashLong(plan.seed(), 42L);
         adTypes = names(plan.adTypes().length, n -> plan.adTypes()[n]);
         eventTypes = names(plan.eventTypes().length, n -> plan.eventTypes()[n]);
+        wanted = Arrays.stream(plan.columns()).map(name -> Of.valueOf(name.toUpperCase(Locale.ROOT))).toArray(Of[]::new);
     }
 
     @Override
@@ -117,23 +123,23 @@ final class AdReader implements PartitionReader<InternalRow> {
 
     @Override
     public InternalRow get() {
-        Object[] values = new Object[plan.columns().length];
+        Object[] values = new Object[wanted.length];
         for (int c = 0; c < values.length; c++) {
-            values[c] = value(plan.columns()[c]);
+            values[c] = value(wanted[c]);
         }
         return new GenericInternalRow(values);
     }
 
-    private Object value(String column) {
+    private Object value(Of column) {
         return switch (column) {
-            case "event_time" -> eventMs * 1000;
-            case "arrival" -> arrivalMs * 1000;
-            case "user_id" -> NUMBERS[bits(48, 8) % 100];
-            case "page_id" -> NUMBERS[bits(56, 8) % 100];
-            case "ad_id" -> number(bits(10, 20) % plan.ads());
-            case "ad_type" -> adTypes[bits(40, 8) % adTypes.length];
-            case "event_type" -> eventTypes[bits(30, 10) % eventTypes.length];
-            default -> ADDRESS;
+            case EVENT_TIME -> eventMs * 1000;
+            case ARRIVAL -> arrivalMs * 1000;
+            case USER_ID -> NUMBERS[bits(48, 8) % 100];
+            case PAGE_ID -> NUMBERS[bits(56, 8) % 100];
+            case AD_ID -> number(bits(10, 20) % plan.ads());
+            case AD_TYPE -> adTypes[bits(40, 8) % adTypes.length];
+            case EVENT_TYPE -> eventTypes[bits(30, 10) % eventTypes.length];
+            case IP_ADDRESS -> ADDRESS;
         };
     }
 
