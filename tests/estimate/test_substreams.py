@@ -177,18 +177,18 @@ def test_groups_are_scaled_to_a_window_and_come_largest_first() -> None:
     history = SubStreams(SUB, WINDOW, WINDOW)
     for at in range(60):
         groups = [GroupSeen(-5, 10, 50.0, 260.0), GroupSeen(2**62, 40, 400.0, 4000.0)]
-        history = history.add([SubStreamSeen(at, 50)], groups, [(10.0, 50.0)], 1000.0)
+        history = history.add([SubStreamSeen(at, 50)], groups, [(10.0, 50.0)], rows=50)
     small, large = history.view().groups[::-1]
     assert (large.key, small.key) == (2**62, -5)
-    assert (large.rows, large.mean, large.sd) == pytest.approx((120, 10, 0), abs=1e-6)
-    assert (small.rows, small.mean, small.sd) == pytest.approx((30, 5, 1), abs=1e-6)
+    assert (large.rows, large.mean, large.sd) == pytest.approx((200, 10, 0), abs=1e-6)
+    assert (small.rows, small.mean, small.sd) == pytest.approx((50, 5, 1), abs=1e-6)
 
 
 def test_a_group_that_is_gone_is_forgotten() -> None:
     history = SubStreams(SUB, WINDOW, WINDOW)
-    for at in range(100):
-        groups = [GroupSeen(1, 100)] if at < 50 else [GroupSeen(2, 10)]
-        history = history.add([SubStreamSeen(at, 50)], groups, [(10.0, 50.0)], 3000.0)
+    for at in range(300):
+        groups = [GroupSeen(1 if at < 50 else 2, 100)]
+        history = history.add([SubStreamSeen(at, 100)], groups, [(10.0, 50.0)], rows=100)
     assert history.view().groups[0].key == 2
     assert history.view().groups[1].rows < 0.01
 
@@ -197,8 +197,7 @@ def test_there_is_no_end_of_groups_but_one_of_memory() -> None:
     history = SubStreams(SUB, WINDOW, WINDOW)
     for at in range(4):
         groups = [GroupSeen(at * 3000 + k, 1 + (k == 0)) for k in range(3000)]
-        history = history.add([SubStreamSeen(at, 3000)], groups, [(0.0, 3000.0)], 600.0)
-    assert history.groups is not None
+        history = history.add([SubStreamSeen(at, 3000)], groups, [(0.0, 3000.0)], rows=3000)
     assert len(history.groups.keys) == MOST_GROUPS
     assert len(history.view().groups) == GROUPS_SHOWN
 

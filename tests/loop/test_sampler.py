@@ -1,5 +1,6 @@
 """An input that is sampled: batches in, an offset out."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,72 @@ def test_groups_of_which_less_is_taken_ride_in_the_offset() -> None:
         made.saw(InputSeen("rows", 21_000, delays=((0.0, 21_000.0),), substreams=cells, groups=groups))
     told = made.offset(WallMs(24_000), EventMs(0), live=True)
     assert told["share"] == 1_000_000 and 0 < told["k_m17"] < 500_000 and "k_4" not in told
+
+
+def steady(since_ms: int, until_ms: int, per_cell: int = 10, every: int = 1, group: int | None = None) -> InputSeen:
+    """A batch without stragglers: so many rows in every, or every n-th, tenth of a second; half of them of a group."""
+    cells = range(-(-since_ms // (every * CELL_MS)) * every, until_ms // CELL_MS, every)
+    n = per_cell * len(cells)
+    # Values are 1 and 3: their mean is 2, their deviation 1.
+    told = tuple(SubStreamSeen(c, per_cell, 0, 0, 2 * per_cell, 5 * per_cell, 14 * per_cell, 0) for c in cells)
+    groups = () if group is None else (GroupSeen(group, n // 2, n, 5 * n / 2),)
+    newest = EventMs(until_ms - 1)
+    return InputSeen("rows", n, newest, newest, ((0.0, float(n)),), substreams=told, groups=groups)
+
+
+@pytest.mark.parametrize("minutes", [1, 2, 5, 10, 30, 60])
+def test_long_windows_are_sampled_too_with_one_batch_each(minutes: int) -> None:
+    window_ms = minutes * 60_000
+    made = sampler(period_ms=window_ms)
+    for k in range(1, 5):
+        made.saw(steady((k - 1) * window_ms, k * window_ms))
+    rows = 10 * window_ms // CELL_MS
+    assert made.view.known >= 3
+    assert made.view.window_rows == pytest.approx(rows, rel=0.05)
+    assert made.sampling.share < 0.2
+
+
+def test_after_a_pause_all_begins_anew() -> None:
+    made = sampler()
+    for k in range(1, 8):
+        made.saw(steady((k - 1) * 3_000, k * 3_000))
+    assert made.view.known == 10
+    made.saw(steady(3_600_000, 3_603_000))
+    assert made.view.known == 0
+
+
+@pytest.mark.parametrize("batch_ms", [100, 500, 3_000, 30_000, 150_000])
+@pytest.mark.parametrize("every", [1, 50])
+def test_rows_of_a_group_are_its_share_of_a_window_whatever_batches_are(batch_ms: int, every: int) -> None:
+    window_ms = 60_000
+    made = sampler(Aion(of="count"), period_ms=window_ms)
+    for since in range(0, 900_000, batch_ms):
+        made.saw(steady(since, since + batch_ms, per_cell=20, every=every, group=7))
+    (group,) = made.view.groups
+    assert group.rows == pytest.approx(made.view.window_rows / 2, rel=0.05)
+    assert made.view.window_rows == pytest.approx(20 * window_ms / CELL_MS / every, rel=0.05)
+
+
+@pytest.mark.parametrize(("window_ms", "future"), [(3_000, False), (3_000, True), (300_000, False)])
+def test_shares_that_were_as_expected_stay_sure(window_ms: int, future: bool) -> None:
+    made = Sampler(Aion(of="count"), Deadlines((Grid(3_000),)), window_ms)
+    for k in range(1, window_ms // 3_000 + 90):
+        made.offset(WallMs(k * 3_000), EventMs(k * 3_000), live=True)
+        seen = steady((k - 1) * 3_000, k * 3_000)
+        if future and k == 9:  # a clock that is decades ahead
+            seen = replace(seen, substreams=(*seen.substreams, SubStreamSeen(40_000_000_000, 1)))
+        made.saw(seen)
+    assert 0 < made.unsure < GUESS
+
+
+@pytest.mark.parametrize("value", [1e60, -1e60, 0.0])
+def test_no_value_is_too_much(value: float) -> None:
+    made = sampler()
+    for k in range(1, 8):
+        seen = steady((k - 1) * 3_000, k * 3_000)
+        worst = SubStreamSeen(seen.substreams[0].index, 1, 0, 0, value, value**2, value**3, 0)
+        made.saw(replace(seen, substreams=(*seen.substreams, worst)))
+    assert 0 < made.sampling.share <= 1
 
 
 def test_sub_streams_begin_where_windows_end() -> None:

@@ -110,5 +110,5 @@ class Stage:
         self.rt.stop()
 
 
-def stamp(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()
+def stamp(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from scripted import Stage, wait_until
 
 import headway as hw
+from headway.loop.sampler import Sampler
 from headway.model.sampling import Sampling, StreamView
 
 pytestmark = pytest.mark.spark
@@ -116,7 +117,31 @@ def test_a_sample_is_handed_over_as_it_is_with_what_its_rows_stand_for(stage: St
     (row,) = answers(stage, window(sampled(stage, Part(0.25))).agg(taken), rows)
     assert sorted((r.v, r.k) for r in row.taken.rows) == sorted((r.v, r.k) for r in picked(stage, 0.25))
     assert {r.sampling_rate for r in row.taken.rows} == {0.25}
-    assert 0 < row.taken.seen <= 1
+
+
+def test_rates_by_place_and_a_window_that_is_not_all_there(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an offset says is what Spark does: less of later sub-streams is there, so more of them is taken."""
+    arrived, share, seen, unsure = (1.0, 0.9, 0.8, 0.6, 0.2), 0.3, 0.7, 0.04
+    parts = {f"at{place}": part for place, part in enumerate(arrived)} | {"z": Z, "widest": 4.5}
+    told = {name: round(1e6 * part) for name, part in ({"share": share, "seen": seen, "unsure": unsure} | parts).items()}
+    monkeypatch.setattr(Sampler, "offset", lambda *_: told | {"sub": 600, "every": 3_000, "first": 0})
+    asked = [hw.approx.mean("v").alias("mean"), hw.approx.sum("v").alias("sum"), hw.approx.collect("ts", "v").alias("all")]
+    (out,) = answers(stage, window(sampled(stage, Part(0.5))).agg(*asked), made(4_000))
+    chance = "shiftrightunsigned(xxhash64('headway', ts, k, v), 11) / 9007199254740992D as chance"
+    rows = stage.static("a").where("ts < timestamp'1970-01-01 00:00:03Z'").selectExpr("unix_millis(ts) as ms", "v", chance)
+    at, value, dice = np.array([tuple(row) for row in rows.collect()]).T
+    rate = np.minimum(1.0, share / np.array(arrived)[(at // 600).astype(int)])
+    here = dice < rate
+    y, w = value[here], 1 / rate[here] / seen
+    assert (out["all"].seen, len(out["all"].rows)) == (seen, here.sum())
+    assert sorted(r.sampling_rate for r in out["all"].rows) == pytest.approx(sorted(rate[here]))
+    total, mean = (w * y).sum(), (w * y).sum() / w.sum()
+    off = np.sqrt((w * (w - 1) * y**2).sum() + (unsure * total) ** 2)
+    assert out.sum.estimate == pytest.approx(total) and out.sum.seen == seen
+    assert out.sum.upper - out.sum.estimate == pytest.approx(Z * off, rel=0.01)
+    off = np.sqrt((w * (w - 1) * (y - mean) ** 2).sum()) / w.sum()
+    assert out["mean"].estimate == pytest.approx(mean)
+    assert out["mean"].estimate - out["mean"].lower == pytest.approx(Z * off, rel=0.01)
 
 
 def test_all_rows_give_the_exact_answer(stage: Stage) -> None:
@@ -148,6 +173,7 @@ def test_a_long_tail_and_few_rows_are_said_to_be_unsound_and_widened(stage: Stag
 
 def test_rows_without_a_value_or_a_time_are_none(stage: Stage) -> None:
     rows: list[dict[str, Any]] = [{"ts": 0.001 * i, "k": i, "v": None if i % 2 else 2.0} for i in range(200)]
+    rows += [{"ts": None, "k": 1, "v": 7.0}]
     frame = window(sampled(stage, Part(1.0))).agg(
         hw.approx.mean("v").alias("m"), hw.approx.count("v").alias("n"), hw.approx.count().alias("all")
     )
@@ -156,9 +182,19 @@ def test_rows_without_a_value_or_a_time_are_none(stage: Stage) -> None:
 
 
 def test_a_window_without_a_value_has_no_estimate(stage: Stage) -> None:
-    frame = window(sampled(stage, Part(1.0))).agg(hw.approx.mean("v").alias("m"))
+    asked = {"m": hw.approx.mean("v"), "s": hw.approx.sum("v"), "q": hw.approx.quantile("v", 0.5), "n": hw.approx.count("v")}
+    frame = window(sampled(stage, Part(1.0))).agg(*[answer.alias(name) for name, answer in asked.items()])
     (out,) = answers(stage, frame, [{"ts": 1.0, "k": 1, "v": None}])
-    assert (out.m.estimate, out.m.lower, out.m.sample, out.m.sound) == (None, None, 0, False)
+    for name in ("m", "s", "q"):
+        assert (out[name].estimate, out[name].lower, out[name].sample, out[name].sound) == (None, None, 0, False)
+    assert (out.n.estimate, out.n.sample) == (0.0, 0)  # of which there are none, there is a number
+
+
+def test_a_value_beyond_all_measure_stops_nobody(stage: Stage) -> None:
+    rows = [{"ts": 0.03 * i, "k": i, "v": 1.7e308 if i == 50 else 1.0} for i in range(100)]
+    frame = window(sampled(stage, hw.sampling.Aion())).agg(hw.approx.count().alias("n"))
+    (first, *_) = answers(stage, frame, rows, made(300, start=3.0), made(300, start=6.0))
+    assert first.n.estimate == 100
 
 
 def test_what_costs_much_comes_after_the_sample(stage: Stage) -> None:
@@ -226,6 +262,8 @@ def test_after_a_restart_what_was_known_of_the_stream_is_known(spark: Any, tmp_p
         ({"by": ["id"]}, ["approximate.by = 'id'", "ts, k, v"]),
         ({"sampling": "Aion"}, ["approximate.sampling = 'Aion'", "headway.sampling.Aion()"]),
         ({"arrival": "came"}, ["'came'", "ts, k, v"]),
+        ({"arrival": "k"}, ["arrival = 'k'", "a timestamp column", "cast it first"]),
+        ({"least": 0}, ["approximate.least = 0", "1 or more"]),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
@@ -243,6 +281,20 @@ def test_a_plain_aggregate_of_a_sample_is_refused_with_what_there_is(stage: Stag
         stage.rt.start(frame.writeStream.format("memory"), name="staged")
     text = str(error.value)
     assert "\n" not in text and "approx.mean, sum, count and quantile" in text and "'staged'" in text
+
+
+@pytest.mark.parametrize("mode", ["update", "complete"])
+def test_a_sample_of_a_window_that_is_still_open_is_not_shown(stage: Stage, mode: str) -> None:
+    frame = window(sampled(stage, Part(0.5))).agg(hw.approx.count().alias("n"))
+    with pytest.raises(hw.SettingError, match=f"outputMode = '{mode}': expected append"):
+        stage.rt.start(frame.writeStream.format("memory").outputMode(mode), name="staged")
+
+
+def test_a_table_beside_the_sample_may_be_aggregated_as_one_likes(stage: Stage, spark: Any) -> None:
+    table = spark.range(7).selectExpr("id as k", "id % 2 as odd").groupBy("k").agg(F.max("odd").alias("odd"))
+    frame = window(sampled(stage, Part(1.0)).join(table, "k"), "odd").agg(hw.approx.count().alias("n"))
+    out = answers(stage, frame, made(700))
+    assert {row.odd: row.n.estimate for row in out} == {0: 400, 1: 300}
 
 
 def test_a_quantile_must_be_between_nothing_and_all(spark: Any) -> None:

@@ -16,7 +16,6 @@ from headway.bench.covered import Answer, Judged, Pane, added_up, judge, totals
 from headway.bench.experiment import Say, let_pass
 from headway.bench.meter import Meter
 from headway.errors import SettingError
-from headway.estimate.sample_size import LEAST
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
 from headway.policy.sampling.promise import Promise
@@ -67,7 +66,7 @@ class FixedRate(Promise):
         return replace(self.all_of(seen, f"takes {self.share:.0%}, as it was told"), share=self.share)
 
 
-def policy_named(text: str, of: str = "mean", least: int = LEAST) -> SamplingPolicy | None:
+def policy_named(text: str, of: str = "mean", least: int = 1) -> SamplingPolicy | None:
     """As `headway bench aion` calls it; None is the query that knows nothing of samples."""
     if text == PLAIN:
         return None

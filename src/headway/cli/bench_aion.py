@@ -20,7 +20,6 @@ from headway.workloads.approximate import SETTINGS, WORKLOADS
 from headway.workloads.approximate.taxi import real_trips
 
 AROUND_S = 6  # to start and stop a query, and for its last windows
-WARMING = ("everything", "aion")
 WORST = 5  # keys that are shown one by one
 
 
@@ -49,13 +48,13 @@ def aion(
     given.at_least("warm", warm, 0)
     book, most = Ledger(ledger), max(case.rate * case.window_s for case in cases)
     given_cores, given_memory = given.cores(cores), given.memory(memory)
-    told_trips(cases)
     book.records()  # a file that is no ledger is told at once, not after an hour
+    told_trips(cases)
     with (
         screen.spark_session("headway-aion", cores=given_cores, memory=given_memory, rows_per_batch=most) as spark,
         tempfile.TemporaryDirectory(prefix="headway-aion-", ignore_cleanup_errors=True) as folder,
     ):
-        _warm_up(spark, cases, warm, Path(folder))
+        _warm_up(spark, cases, names, warm, Path(folder))
         for case in cases:
             ran = _measured(spark, case, list(turns(names, numbers)), seconds, Path(folder), book)
             screen.out.print(table(case, ran))
@@ -90,15 +89,15 @@ def told_trips(cases: Sequence[Case]) -> None:
         screen.err.print("no trips in HEADWAY_DATA: distances are made, with the same mean and spread", highlight=False)
 
 
-def _warm_up(spark: Any, cases: Sequence[Case], seconds: int, folder: Path) -> None:
-    """Every workload once, with all rows and with few: what is compiled for one is not yet for the other."""
+def _warm_up(spark: Any, cases: Sequence[Case], policies: Sequence[str], seconds: int, folder: Path) -> None:
+    """Every workload under every policy: what is compiled for one is not yet for the other."""
     first = list({case.workload: case for case in reversed(cases)}.values())[::-1]
-    each = seconds // len(WARMING)
+    each = seconds // len(policies)
     if not each:
         return
-    with screen.Bar([float(LEAD_S + SETTLE_S + each + AROUND_S)] * len(first) * len(WARMING)) as bar:
+    with screen.Bar([float(LEAD_S + SETTLE_S + each + AROUND_S)] * len(first) * len(policies)) as bar:
         for case in first:
-            for policy in WARMING:
+            for policy in policies:
                 bar.begin(f"warm-up, not measured: {case.workload}, {policy}")
                 _one(spark, case, policy, 0, max(each, case.window_s), folder, bar)
                 bar.end()

@@ -55,6 +55,6 @@ def spread(mean: Floats, sd: Floats, of: str, quantile: float) -> Floats:
     raise ValueError(f"no sample size of {of!r}: one of {', '.join(OF)}")
 
 
-def sound_rows(skew: float, least: float = LEAST) -> float:
+def sound_rows(skew: float) -> float:
     """The least sample of a skewed value whose mean is nearly normal: Cochran's rule, 25 G1^2."""
-    return max(least, 25 * skew**2)
+    return max(LEAST, 25 * skew**2)

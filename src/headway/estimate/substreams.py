@@ -17,8 +17,10 @@ NEARLY_ALL = 0.999  # of a sub-stream's rows: then it is complete
 LEAST_ROWS = 2000  # of which the delays are remembered, however few there are in a sub-stream
 MOST_GROUPS = 4096  # remembered
 GROUPS_SHOWN = 512
+GROUP_WINDOWS = 4  # remembered
 WANTED_MS = 600  # length of a sub-stream in the paper
 MOST_PARTS = 60  # sub-streams between two ends of windows
+BEGINS = 0.05  # of a batch's rows: who is older is a straggler
 COLUMNS = 7  # rows, delay, delay^2, value, value^2, value^3, delay x value
 
 
@@ -33,17 +35,17 @@ def fitting_sub_ms(slide_ms: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
-    """Sums per group over the last `memory_ms` of event time or so; what is older counts less and less."""
+    """Sums per group over the last windows; what is older counts less and less."""
 
-    memory_ms: float
     keys: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     sums: Floats = field(default_factory=lambda: np.empty((0, 3)))  # rows, value, value^2
-    span_ms: float = 0.0
+    total: float = 0.0  # rows of all groups, also of those that are not told
 
-    def add(self, seen: Sequence[GroupSeen], span_ms: float) -> "Groups":
+    def add(self, seen: Sequence[GroupSeen], rows: float, memory_rows: float) -> "Groups":
+        """After a batch of so many rows. Rows and not batches are what makes others old: a batch may be a window or less."""
         if not seen and not len(self.keys):
             return self
-        fades = exp(-span_ms / self.memory_ms)
+        fades = exp(-rows / memory_rows) if memory_rows > 0 else 1.0
         keys = np.concatenate([self.keys, np.array([g.key for g in seen], np.int64)])
         new = np.array([(g.rows, g.value, g.value_sq) for g in seen], float).reshape(-1, 3)
         keys, at = np.unique(keys, return_inverse=True)
@@ -53,16 +55,17 @@ class Groups:
         if len(keys) > MOST_GROUPS:
             largest = np.sort(np.argsort(-sums[:, 0], kind="stable")[:MOST_GROUPS])
             keys, sums = keys[largest], sums[largest]
-        return Groups(self.memory_ms, keys, sums, self.span_ms * fades + span_ms)
+        return Groups(keys, sums, self.total * fades + rows)
 
-    def view(self, window_ms: float) -> tuple[GroupView, ...]:
-        if not len(self.keys) or self.span_ms <= 0:
+    def view(self, window_rows: float) -> tuple[GroupView, ...]:
+        """The largest, in a window of so many rows."""
+        if not len(self.keys) or self.total <= 0:
             return ()
         first = np.argsort(-self.sums[:, 0], kind="stable")[:GROUPS_SHOWN]
         rows, value, square = self.sums[first].T
         mean = value / np.maximum(rows, 1e-300)
         sd = np.sqrt(np.maximum(0.0, square / np.maximum(rows, 1e-300) - mean**2))
-        in_window = rows * window_ms / self.span_ms
+        in_window = window_rows * rows / self.total
         return tuple(map(GroupView, self.keys[first].tolist(), in_window.tolist(), mean.tolist(), sd.tolist()))
 
 
@@ -82,7 +85,7 @@ class SubStreams:
     newest: int = -1
     sums: Floats = field(default_factory=lambda: np.empty((0, COLUMNS)))  # by index, the newest last
     tail: Tail = field(default_factory=Tail)
-    groups: Groups | None = None
+    groups: Groups = field(default_factory=Groups)
 
     def __post_init__(self) -> None:
         for key in ("sub_ms", "window_ms", "slide_ms", "history"):
@@ -99,14 +102,14 @@ class SubStreams:
         seen: Sequence[SubStreamSeen],
         groups: Sequence[GroupSeen] = (),
         delays: Sequence[tuple[float, float]] = (),
-        span_ms: float = 0.0,
+        rows: float = 0.0,
     ) -> "SubStreams":
-        """After a batch that read this; `span_ms` is how much event time it stands for, on which rows of groups rest."""
+        """After a batch that read this; `rows` are those of all groups."""
         after = self._merged(seen) if seen else self
-        by_group = self.groups or Groups(max(self.history * self.sub_ms, 4 * self.window_ms))
         memory = max(LEAST_ROWS, self.history * after._rows_each())
         tail = replace(self.tail, memory_rows=memory).add(tuple(delays))
-        return replace(after, tail=tail, groups=by_group.add(groups, span_ms))
+        remembered = after._rows_each() * max(self.history, GROUP_WINDOWS * self.window_ms / self.sub_ms)
+        return replace(after, tail=tail, groups=self.groups.add(groups, rows, remembered))
 
     def _merged(self, seen: Sequence[SubStreamSeen]) -> "SubStreams":
         index = np.array([s.index for s in seen], np.int64)
@@ -115,14 +118,18 @@ class SubStreams:
         )
         # A clock that is years ahead must not push all others out of memory: what lies far beyond the bulk is left out.
         order = np.argsort(index, kind="stable")
-        reached = np.cumsum(new[order, 0])
-        bulk = index[order[np.searchsorted(reached, reached[-1] / 2)]]
-        index, new = index[index <= bulk + self.span], new[index <= bulk + self.span]
+        index, new = index[order], new[order]
+        reached = np.cumsum(new[:, 0])
+        bulk = index[np.searchsorted(reached, reached[-1] / 2)]
+        far = max(self.span, 2 * int(bulk - index[np.searchsorted(reached, BEGINS * reached[-1])]))
+        index, new = index[index <= bulk + far], new[index <= bulk + far]
         latest = int(index.max())
-        # At first, after a long pause, or if what we took for the newest was a wrong clock's: all begins anew.
-        anew = self.newest < 0 or abs(latest - self.newest) > self.span
+        # At first, after a long pause, or if what we took for the newest was a wrong clock's: all begins anew. It is no
+        # pause if a batch is longer than we remember, as with windows of minutes, and begins where the last one ended.
+        begins = index[np.searchsorted(np.cumsum(new[:, 0]), BEGINS * new[:, 0].sum())]
+        anew = self.newest < 0 or latest < self.newest - self.span or begins > self.newest + self.span
         newest = latest if anew else max(latest, self.newest)
-        ahead = self.span if anew else newest - self.newest
+        ahead = self.span if anew else min(self.span, newest - self.newest)
         sums = np.concatenate([self.sums[ahead:], np.zeros((ahead, COLUMNS))])
         at = index - newest + self.span - 1
         np.add.at(sums, at[at >= 0], new[at >= 0])  # the rest is older than we remember
@@ -163,7 +170,7 @@ class SubStreams:
             value_skew=skew,
             correlation=within_correlation(complete),
             correlated_rows=float(complete[:, 0].sum()),
-            groups=self.groups.view(self.window_ms) if self.groups else (),
+            groups=self.groups.view(float(rows.mean()) * self.window_ms / self.sub_ms),
         )
 
 

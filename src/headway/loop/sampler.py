@@ -8,14 +8,14 @@ from math import sqrt
 import numpy as np
 
 from headway.estimate.delays import normal_half_width
-from headway.estimate.substreams import SubStreams, fitting_sub_ms
+from headway.estimate.substreams import WAITED_MS, SubStreams, fitting_sub_ms
 from headway.model.deadline import Deadlines
 from headway.model.message import InputSeen
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 
-CELL_MS = 100  # batches tell of their rows in cells of this length, before anybody knows how long windows are
-MEMORY_MS = 120_000  # of cells
+CELL_MS = 100  # batches tell of their rows, late ones too, in cells of this length: nobody knows yet how long windows are
+MEMORY_MS = 120_000  # of cells, at least
 CHECKED = 30  # windows whose expected share was compared with the true one
 GUESS = 0.01
 MILLION = 1_000_000
@@ -30,6 +30,7 @@ class Sampler:
         self.sub_ms = fitting_sub_ms(grid.period_ms)
         self.first_ms = grid.offset_ms % grid.period_ms
         self.window_ms = max(window_ms, grid.period_ms)
+        self.memory_ms = max(MEMORY_MS, self.window_ms + grid.period_ms + WAITED_MS)  # of cells
         self.streams = SubStreams(self.sub_ms, self.window_ms, self.every_ms)
         self.view: StreamView = self.streams.view()
         self.sampling: Sampling = policy.decide(self.view)
@@ -50,8 +51,8 @@ class Sampler:
             end, expected = self._asked
             self._gone.append((end, expected, self._rows(end)))
             self._asked = None
-        span_ms = max(1, len(seen.substreams)) * CELL_MS
-        self.streams = self.streams.add(self._folded(seen.substreams), seen.groups, seen.delays, span_ms)
+        timed = seen.rows - seen.timeless
+        self.streams = self.streams.add(self._folded(seen.substreams), seen.groups, seen.delays, timed)
         self.view = self.streams.view()
         self._check()
         before, self.sampling = self.sampling, self.policy.decide(self.view)
@@ -83,14 +84,16 @@ class Sampler:
 
     def _check(self) -> None:
         """Of windows that nobody will come late for any more, the share that was seen is known."""
-        newest = max(self._cells, default=0)
-        late = [gone for gone in self._gone if newest * CELL_MS - gone[0] > self.view.longest_ms]
+        # Not the newest row: its clock may be years ahead.
+        reached = self.streams.newest * self.sub_ms + self.first_ms
+        late = [gone for gone in self._gone if reached - gone[0] > self.view.longest_ms]
         for end, expected, rows in late:
             if (all_rows := self._rows(end)) > 0:
                 self._off = [*self._off[1 - CHECKED :], rows / all_rows / expected - 1]
         self._gone = [gone for gone in self._gone if gone not in late]
-        if len(self._cells) > 2 * MEMORY_MS // CELL_MS:
-            self._cells = {cell: n for cell, n in self._cells.items() if cell > newest - MEMORY_MS // CELL_MS}
+        if len(self._cells) > 2 * self.memory_ms // CELL_MS:
+            near = self.memory_ms // CELL_MS
+            self._cells = {cell: n for cell, n in self._cells.items() if abs(cell - reached // CELL_MS) < near}
 
     def _folded(self, cells: Iterable[SubStreamSeen]) -> list[SubStreamSeen]:
         """Cells as sub-streams, which begin where windows end."""

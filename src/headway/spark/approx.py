@@ -31,7 +31,7 @@ def sum(column: str | Column) -> Column:
 
 def count(column: str | Column | None = None) -> Column:
     """The number of rows in a window, or of those with a value in this column."""
-    return _answer("total", F.lit(1) if column is None else F.when(_column(column).isNotNull(), F.lit(1)))
+    return _answer("number", F.lit(1) if column is None else F.when(_column(column).isNotNull(), F.lit(1)))
 
 
 def quantile(column: str | Column, share: float) -> Column:
@@ -41,7 +41,8 @@ def quantile(column: str | Column, share: float) -> Column:
     y = _column(column).cast("double")
     u = F.when(y.isNotNull(), 1 / F.col(RATE))
     at = F.percentile(y, [*PERCENT, float(share)], F.round(1000 * u).cast("long"))
-    given = [F.lit(float(share)), F.count(u), F.sum(u), at]
+    none = F.array().cast("array<double>")
+    given = [F.lit(float(share)), F.count(u), F.coalesce(F.sum(u), F.lit(0.0)), F.coalesce(at, none)]
     return Column(_jvm().headway.Sampling.quantileOf(*[c._jc for c in given]))
 
 
@@ -51,7 +52,7 @@ def collect(*columns: str) -> Column:
     Not an answer but a struct of `rows`, a list with these columns and `sampling_rate`, and `seen`: each row stands for
     1 / (sampling_rate seen) rows of the window.
     """
-    rows = F.collect_list(F.struct(*columns, RATE))
+    rows = F.collect_list(F.struct(*dict.fromkeys((*columns, RATE))))
     return F.struct(rows.alias("rows"), Column(_jvm().headway.Sampling.shareSeen(rows._jc)).alias("seen"))
 
 

@@ -22,7 +22,7 @@ def approximate(
     value: str | Column | None = None,
     per: str | list[str] | None = None,
     of: str = "mean",
-    least: int = 30,
+    least: int = 1,
     by: list[str] | None = None,
     sampling: SamplingPolicy | None = None,
     arrival: str | None = None,
@@ -36,8 +36,9 @@ def approximate(
     mean, sum, count or quantile of `value`, which is a column or an expression; for a count of some rows it is their
     condition, as 0 and 1. With `per`, columns that the query groups by, each group keeps the bound for itself, and small
     groups are kept whole. Ask with `headway.approx`: each answer then has its own bound. The rows have a column
-    `sampling_rate` more, which must be kept up to there. No sample is smaller than `least` rows. `by` names columns that
-    tell rows apart (all, unless told); `sampling` another policy, in place of `error`, `confidence`, `of` and `least`.
+    `sampling_rate` more, which must be kept up to there. No sample of a window, or of a group of `per`, is smaller than
+    `least` rows. `by` names columns that tell rows apart (all, unless told); `sampling` another policy, in place of
+    `error`, `confidence`, `of` and `least`.
     """
     policy = Aion(error, confidence, of, least=least) if sampling is None else sampling
     if not hasattr(policy, "decide") or not hasattr(policy, "confidence"):

@@ -51,11 +51,23 @@ def local_path(checkpoint: str) -> Path | None:
 
 
 def option_of(writer: Any, name: str) -> str | None:
-    """An option that was set on a DataStreamWriter, if any. Spark has no public way to ask for it."""
+    """An option that was set on a DataStreamWriter, if any."""
+    options = _field(writer, "extraOptions")
+    found = None if options is None else options.get(name)
+    return str(found.get()) if found is not None and found.isDefined() else None
+
+
+def output_mode(writer: Any) -> str | None:
+    """Append, Update or Complete, if it is known."""
+    mode = _field(writer, "outputMode")
+    return None if mode is None else str(mode.toString())
+
+
+def _field(writer: Any, name: str) -> Any:
+    """Spark has no public way to ask for these."""
     try:
-        field = writer._jwrite.getClass().getDeclaredField("extraOptions")
+        field = writer._jwrite.getClass().getDeclaredField(name)
         field.setAccessible(True)
-        found = field.get(writer._jwrite).get(name)
-        return str(found.get()) if found.isDefined() else None
+        return field.get(writer._jwrite)
     except Exception:  # another Spark keeps it elsewhere: then it counts as not set, and only Spark's own checks are left
         return None

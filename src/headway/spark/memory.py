@@ -15,7 +15,7 @@ from headway.model.message import BatchSeen, InputSeen
 from headway.model.sampling import GroupSeen, SubStreamSeen
 
 FILE = ".headway.seen"
-LINES = 100  # that are worth reading: more than the longest memory of a sampler
+LINES = 100  # that are kept: the sub-streams that a policy goes by are in far fewer
 
 
 class Memory:

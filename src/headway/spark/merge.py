@@ -24,7 +24,7 @@ from headway.model.time import duration_ms
 from headway.policy.patience import Fixed, PatiencePolicy, SlackGate
 from headway.spark.merge_order import AT, BUCKET, EXTRA, HASH, NEVER, NULL, SOURCE, TICK, Column, Layout, Step
 from headway.spark.merge_state import STATE, Merger
-from headway.spark.plan import time_column
+from headway.spark.plan import hashable, quoted, time_column
 from headway.spark.watermark import MOST_PARTS
 
 BUCKETS = 16
@@ -130,14 +130,14 @@ def _together(streams: Sequence[DataFrame], time: str) -> DataFrame:
 def _sent(rows: DataFrame, layout: Layout, time: str) -> DataFrame:
     """What goes to the workers: each row's bucket and place in the order, and its columns in a form that loses nothing."""
     place = [
-        F.unix_micros(_quoted(time)).alias(AT),
+        F.unix_micros(quoted(time)).alias(AT),
         F.col(SOURCE),
         # The last resort between equal rows: whatever the order in which they came, they go out in the same.
-        F.xxhash64(*[_quoted(f.name) for f in rows.schema.fields if _hashable(f.dataType)]).alias(HASH),
-        F.pmod(F.xxhash64(*map(_quoted, layout.on)), F.lit(layout.buckets)).cast("int").alias(BUCKET),
+        F.xxhash64(*[quoted(f.name) for f in rows.schema.fields if hashable(f.dataType)]).alias(HASH),
+        F.pmod(F.xxhash64(*map(quoted, layout.on)), F.lit(layout.buckets)).cast("int").alias(BUCKET),
     ]
-    masks = [F.col(_quoted(c.name)).isNull().alias(NULL + c.name) for c in layout.columns if c.masked]
-    return rows.where(F.col(_quoted(time)).isNotNull()).select(*place, *map(_value, layout.columns), *masks)
+    masks = [F.col(quoted(c.name)).isNull().alias(NULL + c.name) for c in layout.columns if c.masked]
+    return rows.where(F.col(quoted(time)).isNotNull()).select(*place, *map(_value, layout.columns), *masks)
 
 
 def _ticks(control: DataFrame, schema: T.StructType, buckets: int) -> DataFrame:
@@ -152,7 +152,7 @@ def _ticks(control: DataFrame, schema: T.StructType, buckets: int) -> DataFrame:
 
 
 def _value(column: Column) -> SparkColumn:
-    found = F.col(_quoted(column.name))
+    found = F.col(quoted(column.name))
     if column.kind == "time":
         found = F.unix_micros(found)
     if column.masked:
@@ -195,11 +195,3 @@ def _output(output: T.StructType | str) -> T.StructType:
     if not isinstance(schema, T.StructType):
         raise SettingError("merge.output", output, want)
     return schema
-
-
-def _hashable(kind: T.DataType) -> bool:
-    return "map<" not in kind.simpleString() and "variant" not in kind.simpleString()
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

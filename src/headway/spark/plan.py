@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark.sql import types as T
+
 from headway.errors import HeadwayError, SettingError
 from headway.model.deadline import Deadlines, Grid
 from headway.spark import control, jvm
@@ -156,3 +158,20 @@ def time_column(frame: Any, column: str) -> None:
         raise HeadwayError(
             f"this input has a watermark already: drop withWatermark (or rt.watermark) before {column!r} gets one"
         )
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark's parser wants it, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def hashable(kind: T.DataType) -> bool:
+    """Whether Spark has a hash for values of this type: maps may be equal in any order."""
+    match kind:
+        case T.MapType() | T.VariantType():
+            return False
+        case T.ArrayType(elementType=inner):
+            return hashable(inner)
+        case T.StructType(fields=fields):
+            return all(hashable(f.dataType) for f in fields)
+    return True

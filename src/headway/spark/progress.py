@@ -11,7 +11,7 @@ from headway.model.sampling import GroupSeen, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 from headway.spark.plan import METRICS
 from headway.spark.sampling import SAMPLED
-from headway.spark.watermark import DELAYS, FASTEST, NEWEST, OLD_BUCKET_MS
+from headway.spark.watermark import DELAYS, FASTEST, NEWEST
 
 
 def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSeen | None:
@@ -64,7 +64,7 @@ def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
         oldest=row["oldest"],
         delays=_histogram(row["delays"]),
         old=(
-            *((int(b["x"] * OLD_BUCKET_MS), float(b["y"])) for b in row["old"] or ()),
+            *((int(b["x"] * CELL_MS), float(b["y"])) for b in row["old"] or ()),
             *((index * CELL_MS, float(rows)) for index, rows, _ in cells),
         ),
         timeless=row["rows"] - row["timed"],

@@ -9,7 +9,7 @@ from headway.spark.memory import Memory
 from headway.spark.progress import batch_seen, is_kafka
 
 
-class Reports:
+class BatchReports:
     """The reports of a runtime's queries, and who is told of them."""
 
     def __init__(self, post: Callable[[BatchSeen], None], commit: Callable[[str, str, str], None]) -> None:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
 
 from headway.errors import HeadwayError, SettingError
 from headway.loop.controller import Controller
@@ -33,12 +34,12 @@ from headway.spark.control import FORMAT, SHIFT_MS, ControlSource
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.kafka import Subscription, Watch, subscription
-from headway.spark.lease import Lease, local_path, option_of
+from headway.spark.lease import Lease, local_path, option_of, output_mode
 from headway.spark.memory import Memory
 from headway.spark.merge import merge
 from headway.spark.plan import PlanSeen, inspect, time_column
 from headway.spark.register import register
-from headway.spark.reports import Reports
+from headway.spark.reports import BatchReports
 from headway.spark.sampling import Sample, refuse_unbounded
 from headway.spark.watermark import MOST_PARTS, controlled
 
@@ -90,7 +91,7 @@ class Runtime:
         self._thread = self.controller.thread(self._failed)
         self._control = self._control_rows()
         self._watch = Watch(self.spark, self._post)
-        self._reports = Reports(self._post, self._committed)
+        self._reports = BatchReports(self._post, self._committed)
 
     @property
     def _one_task(self) -> bool:
@@ -159,6 +160,9 @@ class Runtime:
         for key, given in (("arrival", arrival), ("partition", partition)):
             if given is not None and given not in rows.columns:
                 raise SettingError(f"watermark.{key}", given, f"one of the columns {', '.join(rows.columns)}")
+        if arrival is not None and not isinstance(rows.schema[arrival].dataType, TimestampType):
+            kind = rows.schema[arrival].dataType.simpleString()
+            raise SettingError("watermark.arrival", arrival, f"a timestamp column, but it is of type {kind}: cast it first")
         if late is not None:
             late = late_.checked(self.spark, late)
         if unread is not None:
@@ -229,6 +233,7 @@ class Runtime:
         seen = inspect(writer._df)
         if not seen.inputs:
             raise HeadwayError(f"query {name!r} has no watermark of Headway's: wrap an input in rt.watermark(...) first")
+        self._reports.groups.pop(name, None)
         if group is not None:
             if not any(i in self._logs for i in seen.inputs):
                 raise SettingError("group", group, "a query with an input that subscribes to Kafka topics")
@@ -237,6 +242,8 @@ class Runtime:
             if len(sampled) > 1:
                 raise HeadwayError(f"query {name!r} has {len(sampled)} inputs of rt.approximate: one of them may be sampled")
             refuse_unbounded(writer._df, name)
+            if (mode := output_mode(writer)) not in (None, "Append"):
+                raise SettingError("outputMode", mode.lower(), "append: a sample is complete when its window ends")
         spec = self._spec(name, seen, windows, every)
         with self._starting:
             return self._start_gated(writer, spec)
@@ -365,9 +372,9 @@ class Runtime:
 
     def _committed(self, group: str, source: str, offsets: str) -> None:
         """A query has read so far from what Spark calls `source`."""
-        for log in self._logs.values():
-            if log.key.partition("@")[0] == source:
-                self._watch.commit(log, group, offsets)
+        logs = {log.key: log for log in self._logs.values() if log.key.partition("@")[0] == source}  # inputs may share one
+        for log in logs.values():
+            self._watch.commit(log, group, offsets)
 
     def _failed(self, error: BaseException) -> None:
         """Fail open: hang up, so that every query goes on ungated, and say so loudly."""

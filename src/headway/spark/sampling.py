@@ -16,10 +16,10 @@ from pyspark.sql import types as T
 from headway.errors import HeadwayError, SettingError
 from headway.loop.sampler import CELL_MS
 from headway.spark import jvm
+from headway.spark.plan import METRICS, hashable, quoted
 
 RATE = "sampling_rate"
 SAMPLED = "sampled"  # the metric: all that is told of a sampled input
-_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,20 @@ class Sample:
 
     def metric(self, mark: str, column: str, arrival: str | None, value: str, group: str) -> Column:
         """What a batch tells of its rows, sub-streams and groups."""
-        came = F.lit(None) if arrival is None else F.col(_quoted(arrival))
+        came = F.lit(None).cast("timestamp") if arrival is None else F.col(quoted(arrival))
         key = F.lit(None).cast("long") if self.group is None else F.col(group)
-        times = [time.cast("timestamp") for time in (F.col(_quoted(column)), came, F.current_timestamp())]
+        times = (F.col(quoted(column)), came, F.current_timestamp())
         given = [c._jc for c in (F.col(mark), *times, F.col(value), key)]
         context = _jvm()
         return Column(context.headway.SubStreams.column(context.PythonUtils.toSeq(given), CELL_MS))
 
     def taken(self, rows: DataFrame, column: str, group: str) -> DataFrame:
         """Those of `rows` that are in the sample, each with the probability it had to be."""
-        none = F.lit(0).cast("long")
-        key = none if self.group is None else F.coalesce(F.col(group), none)
-        rate = Column(_jvm().headway.Sampling.rateOf(F.unix_millis(F.col(_quoted(column)))._jc, key._jc))
-        chance = F.shiftrightunsigned(F.xxhash64(F.lit("headway"), *[F.col(_quoted(name)) for name in self.by]), 11) * _UNIT
-        return rows.withColumn(RATE, rate).where(chance < F.col(RATE))
+        ours = _jvm().headway.Sampling
+        moment = F.unix_millis(F.col(quoted(column)))._jc
+        key = (F.lit(0).cast("long") if self.group is None else F.col(group))._jc
+        dice = F.xxhash64(F.lit("headway"), *[F.col(quoted(name)) for name in self.by])._jc
+        return rows.where(Column(ours.isTaken(moment, key, dice))).withColumn(RATE, Column(ours.rateOf(moment, key)))
 
 
 def sample(rows: DataFrame, value: Any, per: str | list[str] | None, by: list[str] | None) -> Sample:
@@ -59,7 +59,7 @@ def sample(rows: DataFrame, value: Any, per: str | list[str] | None, by: list[st
     extensions = spark.sparkContext.getConf().get("spark.sql.extensions", "").split(",")
     if not jvm.present(spark) or jvm.EXTENSIONS not in extensions:
         raise HeadwayError("rt.approximate needs a session with Headway's jar: make it with headway.session()")
-    if RATE in rows.columns:
+    if RATE in map(str.lower, rows.columns):
         raise SettingError("approximate", RATE, "rows without a column of that name: it says how much was taken")
     names = rows.columns
     groups = [per] if isinstance(per, str) else list(per or ())
@@ -70,11 +70,11 @@ def sample(rows: DataFrame, value: Any, per: str | list[str] | None, by: list[st
     if isinstance(value, str) and not isinstance(rows.schema[value].dataType, T.NumericType | T.BooleanType):
         kind = rows.schema[value].dataType.simpleString()
         raise SettingError("approximate.value", value, f"a column of numbers, but it is of type {kind}")
-    number = F.lit(1) if value is None else F.col(_quoted(value)) if isinstance(value, str) else value
-    hashed = [f.name for f in rows.schema.fields if not _has_map(f.dataType)]
+    number = F.lit(1) if value is None else F.col(quoted(value)) if isinstance(value, str) else value
+    hashed = [f.name for f in rows.schema.fields if hashable(f.dataType)]
     return Sample(
         number.cast("double"),
-        F.xxhash64(*[F.col(_quoted(name)) for name in groups]) if groups else None,
+        F.xxhash64(*[F.col(quoted(name)) for name in groups]) if groups else None,
         tuple(by or hashed),
     )
 
@@ -85,14 +85,15 @@ def refuse_unbounded(frame: Any, name: str) -> None:
         if not any(attribute.name() == RATE for attribute in _items(found.references().toSeq())):
             raise HeadwayError(
                 f"query {name!r} asks a sample for {found.aggregateFunction().sql()}: approximate answers are"
-                " headway.approx.mean, sum, count and quantile; for anything else use rt.watermark"
+                " headway.approx.mean, sum, count and quantile, and collect for code of your own; for anything else use"
+                " rt.watermark"
             )
 
 
 def _aggregates(plan: Any) -> list[Any]:
     """The aggregate functions of a plan that are above a sample."""
     found = [a for child in _items(plan.children()) for a in _aggregates(child)]
-    if plan.getClass().getSimpleName() == "Aggregate":
+    if plan.getClass().getSimpleName() == "Aggregate" and f"CollectMetrics {METRICS}" in plan.toString():
         found += [a for e in _items(plan.aggregateExpressions()) for a in _within(e)]
     return found
 
@@ -107,23 +108,8 @@ def _items(seq: Any) -> list[Any]:
     return [seq.apply(i) for i in range(seq.size())]
 
 
-def _has_map(kind: Any) -> bool:
-    match kind:
-        case T.MapType() | T.VariantType():
-            return True
-        case T.ArrayType(elementType=inner):
-            return _has_map(inner)
-        case T.StructType(fields=fields):
-            return any(_has_map(f.dataType) for f in fields)
-    return False
-
-
 def _jvm() -> Any:
     from pyspark import SparkContext
 
     context: Any = SparkContext._active_spark_context
     return context._jvm
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -16,16 +16,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headway.loop.sampler import CELL_MS
 from headway.model.patience import PatiencePolicy
 from headway.spark.control import SHIFT_DAYS
-from headway.spark.plan import METRICS
+from headway.spark.plan import METRICS, quoted
 from headway.spark.sampling import SAMPLED, Sample
 
 _DAY, _MOMENT = date(1970, 1, 1), datetime(1970, 1, 1)
 NEWEST, FASTEST, DELAYS = "newest_", "fastest_", "delays_"  # metrics of one partition
 PART_BINS = 16
 MOST_PARTS = 16  # frontiers that are kept apart: each costs something for every row
-OLD_BUCKET_MS = 100  # late rows are counted to this precision where a watermark falls between two buckets
 
 
 def controlled(
@@ -50,17 +50,12 @@ def controlled(
     mark, at, delay, part, value, group = _free_names(
         tuple("__headway" + name for name in ("", "_at", "_delay", "_part", "_value", "_group")), rows.columns
     )
-    moment = F.unix_millis(F.col(_quoted(column)))  # Spark would cut a timestamp to seconds
-    # Without an arrival column the moment of reading stands for it: that is the delay plus the wait in the queue.
-    came = F.unix_millis(F.current_timestamp())
-    if arrival:  # Kafka says "one millisecond before 1970" where a record has no timestamp
-        stamped = F.unix_millis(F.col(_quoted(arrival)))
-        came = F.when(stamped >= 0, stamped).otherwise(came)
     own: dict[str, tuple[str, Column]] = {mark: ("boolean", F.lit(True))}
     if sample:
         own |= sample.columns(value, group)
     else:
-        own |= {at: ("long", moment), delay: ("double", (came - moment).cast("double"))}
+        moment = F.unix_millis(F.col(quoted(column)))  # Spark would cut a timestamp to seconds
+        own |= {at: ("long", moment), delay: ("double", (_came(arrival) - moment).cast("double"))}
     if partition:
         own[part] = ("int", _part(rows.schema[partition], parts))
     punctuation = control.select(
@@ -78,7 +73,7 @@ def controlled(
         )
     watched = (
         punctuation.union(data)
-        .withWatermark(_quoted(column), f"{SHIFT_DAYS} days")
+        .withWatermark(quoted(column), f"{SHIFT_DAYS} days")
         .observe(METRICS + name, *metrics)
         .where(F.col(mark).isNotNull() if late is None else F.col(mark).isNotNull() & late)
     )
@@ -90,7 +85,17 @@ def controlled(
     # Spark keeps the delay in the column's metadata and dropDuplicatesWithinWatermark remembers rows for that long:
     # tell it the user's patience, not our ten years.
     kept = {"spark.watermarkDelayMs": patience.delay_ms}
-    return watched.withColumn(column, F.col(_quoted(column)).alias(column, metadata=kept))
+    return watched.withColumn(column, F.col(quoted(column)).alias(column, metadata=kept))
+
+
+def _came(arrival: str | None) -> Column:
+    """When a row came. The moment of reading stands for it where nobody says: then the wait in the queue is in its delay."""
+    now = F.unix_millis(F.current_timestamp())
+    if arrival is None:
+        return now
+    stamped = F.unix_millis(F.col(quoted(arrival)))
+    # Kafka says "one millisecond before 1970" of a record without a timestamp.
+    return F.when(stamped >= 0, stamped).otherwise(now)
 
 
 def _metrics(mark: str, at: str, delay: str, least_ms: int) -> list[Column]:
@@ -106,7 +111,7 @@ def _metrics(mark: str, at: str, delay: str, least_ms: int) -> list[Column]:
         F.max(F.when(moment <= now + 3_600_000, moment)).alias("newest"),
         F.min(moment).alias("oldest"),
         F.histogram_numeric(F.col(delay), F.lit(32)).alias("delays"),
-        F.histogram_numeric(F.when(moment < now - least_ms, F.floor(moment / OLD_BUCKET_MS)), F.lit(128)).alias("old"),
+        F.histogram_numeric(F.when(moment < now - least_ms, F.floor(moment / CELL_MS)), F.lit(128)).alias("old"),
     ]
 
 
@@ -127,7 +132,7 @@ def _part_metrics(at: str, delay: str, part: str, parts: int, tails: bool) -> li
 
 def _part(field: T.StructField, parts: int) -> Column:
     """Which of the partitions a row belongs to; numbers as they are, so that few partitions are kept apart exactly."""
-    column = F.col(_quoted(field.name))
+    column = F.col(quoted(field.name))
     number = column if isinstance(field.dataType, T.IntegralType) else F.hash(column)
     return F.pmod(number, F.lit(parts)).cast("int")
 
@@ -165,7 +170,3 @@ def _free_names(wishes: tuple[str, ...], taken: list[str]) -> list[str]:
     while any(wish in lower for wish in wishes):
         wishes = tuple(wish + "_" for wish in wishes)
     return list(wishes)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

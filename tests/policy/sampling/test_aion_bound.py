@@ -109,7 +109,7 @@ def read(history: SubStreams, rows: Floats, by_group: bool) -> SubStreams:
     held, edges = np.histogram(delay, 32)
     middle = (edges[1:] + edges[:-1]) / 2
     histogram = [(float(ms), float(n)) for ms, n in zip(middle, held, strict=True) if n]
-    return history.add(seen, groups if by_group else [], histogram, WINDOW)
+    return history.add(seen, groups if by_group else [], histogram, rows=len(value))
 
 
 def kept(errors: list[float], error: float = 0.05) -> float:

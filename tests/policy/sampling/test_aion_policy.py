@@ -144,9 +144,12 @@ def test_no_sample_is_smaller_than_the_least(kind: type[Aion]) -> None:
     calm = replace(VIEW, value_sd=0.5)
     assert kind().decide(calm).needed == 30  # by the spread alone it would be five
     asked = kind(least=1_000).decide(calm)
-    assert asked.needed == pytest.approx(1_000 / (1 + 1_000 / 15_000), rel=0.01)  # as Eq. 4.4: a window is not endless
+    assert asked.needed == 1_000
     assert asked.share * calm.window_rows > asked.needed
-    assert "are enough, takes 6.8%" in asked.because
+    assert "1,000 of 15,000 rows are enough, takes 7." in asked.because
+    small = kind(least=1_000).decide(replace(calm, rows=240.0))  # of 1,200
+    assert (small.needed, small.share * 1_200 > 1_000) == (1_000, True)
+    assert kind(least=1_000).decide(replace(calm, rows=100.0)).share == 1.0
     # Who needs more by the spread is not asked for less.
     assert kind(least=100).decide(VIEW) == kind().decide(VIEW)
 

@@ -111,7 +111,8 @@ class Aion(Promise):
         strays = 1 + STRAY * np.sqrt((2 + 2 * skew**2) / np.maximum(rows, 1.0))
         z = z_of(self.confidence) * np.sqrt(MARGIN * np.minimum(2.0, strays))
         size = needed_each(rows, mean, sd, error=self.error, z=z, of=self.of)
-        return np.maximum(size, of_finite(np.full_like(rows, sound_rows(skew, self.least)), np.maximum(rows, 1e-9)))
+        sound = of_finite(np.full_like(rows, sound_rows(skew)), np.maximum(rows, 1e-9))
+        return np.maximum(np.maximum(size, sound), np.minimum(self.least, rows))
 
 
 def goes_with_value(seen: StreamView) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from headway.errors import SettingError
-from headway.estimate.sample_size import LEAST, OF
+from headway.estimate.sample_size import OF
 from headway.model.sampling import Sampling, StreamView
 
 LEAST_KNOWN = 3  # complete sub-streams: before, nothing is left out
@@ -21,9 +21,9 @@ class Promise:
     of: str = "mean"
     start_ms: int = 1000  # how long to wait for stragglers before the first delay is known
     most_ms: int = 10_000  # never longer, whatever the promise
-    # No smaller sample than this, whatever the spread: for an operator that needs more rows than a mean does, such as
-    # k-means, about a hundred points for each centre.
-    least: int = LEAST
+    # No smaller sample of a window or group, whatever the spread: for an operator that needs more rows than a mean does,
+    # such as k-means, about a hundred points for each centre.
+    least: int = 1
 
     def __post_init__(self) -> None:
         for key, example in (("error", "0.05"), ("confidence", "0.95")):

@@ -43,7 +43,7 @@ class Crowds(Question):
     of: ClassVar[str] = "mean"
     words: ClassVar[str] = "mean distance of points to their centre"
     # A hundred for each centre. With 300, of which the spread of distances would be content, one window of twenty is off by
-    # more than 5 %; with 500 hardly any, but the smallest crowd has two or three points, and ten starts cost nearly as much.
+    # more than 5 %; with 500 hardly any, but the smallest crowd has a dozen points, and ten starts cost nearly as much.
     least: ClassVar[int] = 1_000
 
     @classmethod

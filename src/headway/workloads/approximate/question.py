@@ -32,7 +32,7 @@ class Question(ABC):
 
     value: ClassVar[str]  # the column of `rows` whose error is bounded
     of: ClassVar[str]  # and what is asked of it
-    least: ClassVar[int] = 30  # rows of a sample, whatever the spread of the value
+    least: ClassVar[int] = 1  # rows of a sample, whatever the spread of the value
     per: ClassVar[str | None] = None  # the column of groups that keep to the error each for itself
     words: ClassVar[str]
     adds_up: ClassVar[bool] = False  # a window's answer is the sum of its keys' answers

@@ -31,6 +31,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public final class Sampling implements Serializable {
     private static final double MILLION = 1e6;
+    private static final double UNIT = 0x1p-53; // times a hash of 53 bits: from 0 up to 1
 
     private final String told; // the offset; null in a mark
     private final double share;
@@ -83,7 +84,12 @@ public final class Sampling implements Serializable {
         return mark("rate", List.of(moment, group), DataTypes.DoubleType);
     }
 
-    /** The mean or the total of y, of these sums in the order of `Answer`. */
+    /** Whether such a row is taken, by a hash of it. */
+    public static Column isTaken(Column moment, Column group, Column hash) {
+        return mark("takes", List.of(moment, group, hash), DataTypes.BooleanType);
+    }
+
+    /** The mean or the total of y, or the number of rows, of these sums in the order of `Answer`. */
     public static Column answer(String kind, scala.collection.immutable.Seq<Column> sums) {
         return mark(kind, CollectionConverters.asJava(sums), Answer.TYPE);
     }
@@ -117,6 +123,10 @@ public final class Sampling implements Serializable {
         return Math.min(1.0, wanted / Math.max(arrived[Math.min(place, arrived.length - 1)], 1e-9));
     }
 
+    public boolean takes(long moment, long group, long hash) {
+        return (hash >>> 11) * UNIT < rate(moment, group);
+    }
+
     public InternalRow mean(
             long n, double u, double uu, double uy, double uyy, double uyyy, double uuy, double uuyy) {
         require();
@@ -129,8 +139,18 @@ public final class Sampling implements Serializable {
         return new Answer(n, u, uu, uy, uyy, uyyy, uuy, uuyy).total(seen, unsure, z, widest);
     }
 
+    /** The same of ones: where there are none, that is their number. */
+    public InternalRow number(
+            long n, double u, double uu, double uy, double uyy, double uyyy, double uuy, double uuyy) {
+        InternalRow answer = total(n, u, uu, uy, uyy, uyyy, uuy, uuyy);
+        return n > 0 ? answer : new GenericInternalRow(new Object[] {0.0, 0.0, 0.0, n, seen, false});
+    }
+
     public InternalRow quantile(double share, long n, double u, ArrayData percentiles) {
         require();
+        if (n == 0) {
+            return new GenericInternalRow(new Object[] {null, null, null, n, seen, false});
+        }
         Answer sums = new Answer(n, u, 0, 0, 0, 0, 0, 0);
         int last = percentiles.numElements() - 1;
         double off = sums.rankOff(share, seen, sums.enough() ? z : widest);

@@ -38,7 +38,8 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class SubStreams extends TypedImperativeAggregate<SubStreams.Sums> implements Serializable {
     private static final int MOST_KEYS = 4_096; // that are kept apart; rows of others are taken whole anyway
     private static final int TOLD_KEYS = 256;
-    private static final int MOST_SUBS = 1_200; // two minutes: who reads what came in a week has more, and they help nobody
+    private static final int MOST_SUBS = 36_000; // an hour: who reads what came in a week has more, and they help nobody
+    private static final double MOST = 1e60; // its third power is still a number, and a value like that wants all rows anyway
     private static final int DELAYS = 32; // bins
     private static final int OLD = 128;
     private static final long HOUR_MS = 3_600_000;
@@ -86,9 +87,10 @@ public final class SubStreams extends TypedImperativeAggregate<SubStreams.Sums> 
 
         private void forget() {
             Map.Entry<Long, double[]> oldest = subs.pollFirstEntry();
-            for (double left = oldest.getValue()[0]; left > 0; left--) {
-                old.add(oldest.getKey());
-            }
+            NumericHistogram gone = histogram(1);
+            gone.addBin(oldest.getKey(), Math.max(1, oldest.getValue()[0]), 0); // none yet: a row is just about to be counted
+            gone.setUsedBins(1);
+            old.merge(gone);
             last = Long.MIN_VALUE; // it may have been that one
         }
 
@@ -171,7 +173,7 @@ public final class SubStreams extends TypedImperativeAggregate<SubStreams.Sums> 
 
     private static double number(Object value) {
         double found = value == null ? 0.0 : ((Number) value).doubleValue();
-        return Double.isFinite(found) ? found : 0.0;
+        return Double.isNaN(found) ? 0.0 : Math.max(-MOST, Math.min(MOST, found));
     }
 
     @Override
