@@ -26,21 +26,22 @@ SAMPLED = "sampled"  # the metric: all that is told of a sampled input
 class Sample:
     """What is sampled by what."""
 
-    value: Column  # a double
+    value: Column  # a number
     group: Column | None  # a long
     by: tuple[str, ...]  # columns that tell rows apart
+    made: bool = True  # an expression of the user's, that only his own rows can be asked for
 
     def columns(self, value: str, group: str) -> dict[str, tuple[str, Column]]:
         """What rows need to have for this, by name: its type and itself."""
-        groups = {} if self.group is None else {group: ("long", self.group)}
-        return {value: ("double", self.value)} | groups
+        values = {value: ("double", self.value)} if self.made else {}
+        return values | ({} if self.group is None else {group: ("long", self.group)})
 
     def metric(self, mark: str, column: str, arrival: str | None, value: str, group: str) -> Column:
         """What a batch tells of its rows, sub-streams and groups."""
         came = F.lit(None).cast("timestamp") if arrival is None else F.col(quoted(arrival))
         key = F.lit(None).cast("long") if self.group is None else F.col(group)
         times = (F.col(quoted(column)), came, F.current_timestamp())
-        given = [c._jc for c in (F.col(mark), *times, F.col(value), key)]
+        given = [c._jc for c in (F.col(mark), *times, F.col(value) if self.made else self.value, key)]
         context = _jvm()
         return Column(context.headway.SubStreams.column(context.PythonUtils.toSeq(given), CELL_MS))
 
@@ -70,13 +71,24 @@ def sample(rows: DataFrame, value: Any, per: str | list[str] | None, by: list[st
     if isinstance(value, str) and not isinstance(rows.schema[value].dataType, T.NumericType | T.BooleanType):
         kind = rows.schema[value].dataType.simpleString()
         raise SettingError("approximate.value", value, f"a column of numbers, but it is of type {kind}")
-    number = F.lit(1) if value is None else F.col(quoted(value)) if isinstance(value, str) else value
     hashed = [f.name for f in rows.schema.fields if hashable(f.dataType)]
     return Sample(
-        number.cast("double"),
+        _number(rows, value),
         F.xxhash64(*[F.col(quoted(name)) for name in groups]) if groups else None,
         tuple(by or hashed),
+        made=value is not None and not isinstance(value, str),
     )
+
+
+def _number(rows: DataFrame, value: Any) -> Column:
+    if value is None:
+        return F.lit(1.0)
+    if not isinstance(value, str):
+        number: Column = value.cast("double")
+        return number
+    column = F.col(quoted(value))
+    plain = isinstance(rows.schema[value].dataType, T.IntegralType | T.FloatType | T.DoubleType)
+    return column if plain else column.cast("double")
 
 
 def refuse_unbounded(frame: Any, name: str) -> None:

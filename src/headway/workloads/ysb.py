@@ -315,5 +315,5 @@ def entry(table: Longs, index: str) -> str:
     """
     digits = max(1, -(-int(table.max()).bit_length() // 7))
     columns = [bytes(((table >> 7 * d) & 127).astype(np.uint8).tolist()) for d in range(digits)]
-    parts = [f"(ascii(cast(substring(X'{c.hex()}', {index} + 1, 1) as string)) * {128**d}L)" for d, c in enumerate(columns)]
-    return f"({' + '.join(parts)})"
+    digit = [f"cast(ascii(cast(substring(X'{c.hex()}', {index} + 1, 1) as string)) as bigint)" for c in columns]
+    return f"({' + '.join([digit[0], *(f'{more} * {128**d}L' for d, more in enumerate(digit[1:], start=1))])})"
