@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from headway.model.message import BatchSeen, InputSeen
 from headway.model.sampling import GroupSeen, SubStreamSeen
 from headway.model.time import WallMs
@@ -28,6 +30,16 @@ def test_however_long_a_query_runs_the_file_stays_short(tmp_path: Path) -> None:
         memory.add(batch(number))
     assert len((tmp_path / FILE).read_text().splitlines()) <= 2 * LINES
     assert Memory(tmp_path).past() == tuple(batch(number) for number in range(9 * LINES, 10 * LINES))
+
+
+def test_batches_of_long_windows_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headway.spark.memory.LETTERS", 500)
+    memory = Memory(tmp_path)
+    for number in range(50):
+        memory.add(batch(number))
+        assert len((tmp_path / FILE).read_text()) < 3 * 500
+    kept = Memory(tmp_path).past()
+    assert 1 <= len(kept) < 6 and kept[-1] == batch(49)
 
 
 def test_a_batch_that_is_run_again_counts_once_and_a_line_that_was_cut_off_not_at_all(tmp_path: Path) -> None:

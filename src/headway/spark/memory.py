@@ -15,7 +15,8 @@ from headway.model.message import BatchSeen, InputSeen
 from headway.model.sampling import GroupSeen, SubStreamSeen
 
 FILE = ".headway.seen"
-LINES = 100  # that are kept: the sub-streams that a policy goes by are in far fewer
+LINES = 100  # that are kept at most: the sub-streams that a policy goes by are in far fewer
+LETTERS = 4_000_000  # in them: a batch of an hour is a line of two million, and two of those are enough
 
 
 class Memory:
@@ -23,8 +24,8 @@ class Memory:
 
     def __init__(self, folder: Path | None) -> None:
         self._path = None if folder is None else folder / FILE
-        self._last: deque[str] = deque(maxlen=LINES)
-        self._more = 0  # lines in the file beyond those
+        self._last: deque[str] = deque()
+        self._more = 0  # letters in the file beyond those
 
     def past(self) -> tuple[BatchSeen, ...]:
         """The last batches, oldest first; the file is cut down to them."""
@@ -36,9 +37,19 @@ class Memory:
                 batch = _batch(json.loads(line))
                 kept[batch.batch] = (line, batch)
         last = list(kept.values())[-LINES:]
-        self._last.extend(f"{line}\n" for line, _ in last)
+        for line, _ in last:
+            self._keep(f"{line}\n")
         self._shorten(self._path)
         return tuple(batch for _, batch in last)
+
+    def _keep(self, line: str) -> None:
+        self._last.append(line)
+        while len(self._last) > LINES or (len(self._last) > 1 and self._letters > LETTERS):
+            self._more += len(self._last.popleft())
+
+    @property
+    def _letters(self) -> int:
+        return sum(map(len, self._last))
 
     def _shorten(self, path: Path) -> None:
         short = path.with_suffix(".new")
@@ -55,10 +66,9 @@ class Memory:
             for i in told
         ]
         line = json.dumps({"batch": batch.batch, "began": batch.began, "inputs": inputs}) + "\n"
-        self._more += len(self._last) == LINES
-        self._last.append(line)
+        self._keep(line)
         with suppress(OSError):
-            if self._more > LINES:
+            if self._more > self._letters:
                 self._shorten(self._path)
             else:
                 with self._path.open("a", encoding="utf-8") as file:
