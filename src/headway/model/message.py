@@ -14,7 +14,7 @@ class InputSpec:
 
     name: str
     patience_ms: int
-    idle_after_ms: int = 10_000
+    idle_after_ms: int | None = 10_000  # None: never idle; rows alone move the watermark, as in stock Spark
     limited: bool = False  # the source hands out its backlog in portions, so a batch may leave arrived rows behind
     source: str | None = None  # the log it reads, if that can be asked how far it has come: see `Reached`
     policy: PatiencePolicy | None = None  # patience that adapts; what is above is then where it starts
@@ -32,6 +32,9 @@ class QuerySpec:
     deadlines: Deadlines
     ahead: bool  # every source is asked after the gate
     window_ms: int = 0  # the longest of its windows, where that is known
+    trigger_ms: int = 0  # the user's own processing-time trigger: batches begin on its ticks
+    bounded: bool = False  # availableNow: a run that ends when all that is there has been read
+    fresh_ms: int | None = None  # how soon new rows are wanted in the output, before any window ends; None: windows decide
     past: tuple["BatchSeen", ...] = ()  # what was told of sampled inputs before a restart
 
 
@@ -66,6 +69,8 @@ class InputSeen:
     delays: tuple[tuple[float, float], ...] = ()  # histogram: (delay in ms, rows)
     old: tuple[tuple[int, float], ...] = ()  # rows that may be late: (moment on the deadline grid, rows)
     timeless: int = 0  # rows without an event time: unreadable ones, mostly
+    future: int = 0  # rows beyond the horizon: set aside, they are in none of the other figures but `rows`
+    foremost: EventMs | None = None  # the newest event time of all, also of rows ahead of the clock; `newest` leaves those out
     parts: tuple["PartSeen", ...] = ()  # partition by partition, where the user named them
     substreams: tuple[SubStreamSeen, ...] = ()  # of an input that is sampled; indices count cells, see `loop.sampler`
     groups: tuple[GroupSeen, ...] = ()
@@ -97,6 +102,7 @@ class BatchSeen:
     state_updated: int = 0  # groups that the batch's rows went into
     state_bytes: int = 0
     dropped: int = 0  # rows or groups that Spark itself refused as late
+    left: bool = False  # some source had more than it handed out
     read: tuple[tuple[str, int], ...] = ()  # per log: how many rows of it have been read, all partitions together
 
 
@@ -117,4 +123,19 @@ class Reached:
     parts: dict[tuple[str, int], PartEnd] | None
 
 
-Message = Started | Asked | Gone | BatchSeen | Reached
+@dataclass(frozen=True, slots=True)
+class Stalled:
+    """A running batch keeps no core busy, say because the user's own code in it waits: its slot is lent to others."""
+
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A query has died."""
+
+    query: str
+    error: str
+
+
+Message = Started | Asked | Gone | BatchSeen | Reached | Stalled | Failed
