@@ -2,9 +2,10 @@
 
 import contextlib
 import queue
+import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import thread_time
 from typing import Literal, Protocol
 
@@ -15,8 +16,8 @@ from headway.loop.partitions import Partitions
 from headway.loop.tracker import Aside, QueryTracker, at_once
 from headway.model.columns import Columns
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
-from headway.model.message import Asked, BatchSeen, Gone, Message, Reached, Started
-from headway.model.time import Clock, WallMs
+from headway.model.message import Asked, BatchSeen, Gone, Message, QuerySpec, Reached, Started
+from headway.model.time import STEP_MS, Clock, WallMs
 from headway.model.view import QueryView, Snapshot
 
 
@@ -105,6 +106,7 @@ class Controller:
         self._at_once: dict[str, int] = {}  # how many batches ran when this one began
         self._said: Decision | None = None
         self._draining = False
+        self._skew = 0  # by how much the wall clock was set, when we last looked
         self._idle = threading.Event()
         self._views: list[QueryView] = []  # of all queries, as of the last look, and the same as columns
         self._rows: dict[str, int] = {}
@@ -159,7 +161,7 @@ class Controller:
         match message:
             case Started(spec=spec):
                 again = spec.name in self.queries
-                self.queries[spec.name] = tracker = QueryTracker(spec, getattr(self.policy, "confidence", 0.95), self._aside)
+                self.queries[spec.name] = tracker = self._tracker(spec)
                 if again or self._columns is None:
                     self._columns = None
                 else:
@@ -181,12 +183,17 @@ class Controller:
             case BatchSeen(query=name) if name in self.queries:
                 self._changed.add(name)
                 self._batches += 1
-                if trouble := self.queries[name].saw(message):
+                skew = self._clock_set(now)
+                ours = replace(message, began=WallMs(message.began - skew), ended=WallMs(message.ended - skew))
+                tracker = self.queries[name]
+                if trouble := tracker.saw(ours, skew):
                     self.journal.note(now, name, trouble)
-                self.journal.batch(message, self.queries[name].view())
+                self.journal.batch(ours, tracker.view())
+                if any(i.wall_is_right for i in tracker.inputs.values()):
+                    self._follow_wall(skew)
             case Reached(source=source):
                 log = self.logs.setdefault(source, Partitions())
-                log.reached(message)
+                log.reached(replace(message, at=WallMs(message.at - self._clock_set(now))))
                 for name, tracker in self.queries.items():
                     changed, news = tracker.reached(source, log)
                     if changed:
@@ -195,6 +202,39 @@ class Controller:
                         self.journal.note(now, name, news)
             case _:
                 pass
+
+    def _clock_set(self, now: WallMs) -> int:
+        """By how much the wall clock has been set since we looked at it first; what Spark and brokers say is by that."""
+        skew = self.clock.skew_ms()
+        if abs(skew - self._skew) >= STEP_MS or (self._skew and not skew):
+            self._skew = skew
+            text = f"the wall clock was set by {skew / 1000:+,.1f} s: time goes on as before until rows agree with it"
+            self.journal.note(now, "", text)
+            sys.stderr.write(f"headway: {text}\n")
+        return skew
+
+    def _follow_wall(self, skew: int) -> None:
+        """Rows agree with the wall clock, and not with ours, which was wrong from the start: begin anew by that."""
+        self.clock.follow_wall()
+        self._skew = 0
+        now = self.clock.now()
+        text = f"rows agree with the wall clock, which was set by {skew / 1000:+,.1f} s: it is followed"
+        self.journal.note(now, "", text)
+        sys.stderr.write(f"headway: {text}\n")
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forget all but which queries there are and who stands at the gate, as after a restart of theirs."""
+        now, before = self.clock.now(), self.queries
+        self.queries, self.logs, self._columns, self._at_once = {}, {}, None, {}
+        for name, old in before.items():
+            self.queries[name] = new = self._tracker(old.spec)
+            new.keep_counts(old)
+            if old.waiting_since is not None:
+                new.asked(now, old.start)
+
+    def _tracker(self, spec: QuerySpec) -> QueryTracker:
+        return QueryTracker(spec, getattr(self.policy, "confidence", 0.95), self._aside)
 
     def turn(self) -> WallMs:
         """Decide until nobody else may run; returns when to look again."""

@@ -16,7 +16,7 @@ def _granted(decision: Decision, seen: Snapshot) -> QueryView | None:
 def never_sweep_early(decision: Decision, seen: Snapshot) -> Decision:
     """A watermark announced ahead is acted upon by the very next batch: that batch must wait until it is ripe."""
     query = _granted(decision, seen)
-    if query is None or not (query.pending and query.live) or query.due is None or query.due <= seen.now:
+    if query is None or not query.pending or query.due is None or query.due <= seen.now:
         return decision
     because = f"{query.name} would sweep {query.announced} before it is ripe, {query.due - seen.now} ms too soon"
     return Hold(query.due, because)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from headway.estimate.delays import Epochs, moments
 from headway.estimate.rates import Rate
 from headway.estimate.tail import Tail
+from headway.loop.liveness import Liveness, mostly_ahead
 from headway.loop.partitions import Partitions
 from headway.loop.sampler import Sampler
 from headway.model.message import InputSeen, InputSpec, PartSeen
@@ -12,7 +13,7 @@ from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView
 
 ALL_PARTS = -1  # where partitions are not told apart
-LIVE_MEMORY = 20  # batches with rows, over which the fastest row tells whether a stream is live
+PORTIONS_FOR = 20  # batches for which a source that has left rows behind is taken for one that may do so again
 SURPRISE_ROWS = 1_000  # so many more rows in the log than were expected are news
 
 
@@ -24,10 +25,11 @@ class InputTracker:
     view: InputView = field(init=False)
     epochs: Epochs = field(default_factory=Epochs)
     rate: Rate = field(default_factory=Rate)
-    fastest: list[float] = field(default_factory=list)
+    liveness: Liveness = field(init=False)
+    portions: int = 0  # batches for which it is taken for a source that hands out portions
+    wall_is_right: bool = False  # its rows agree with the wall clock, which was set, and not with ours
     read_at: WallMs | None = None
     first_at: WallMs = WallMs(0)  # when it was first read
-    rows_at: WallMs | None = None  # when rows last came, or when we first looked
     confidence: float = 0.95
     parts: dict[int, "PartTracker"] = field(default_factory=dict)
     lagging: bool = False  # by the broker
@@ -38,65 +40,85 @@ class InputTracker:
     news: str | None = None  # of how much is taken
 
     def __post_init__(self) -> None:
-        self.view = self.fresh_view()
+        self.view = InputView(self.spec.name, self.spec.patience_ms, slt_ms=self.spec.slt_ms)
+        policy = self.spec.policy or self.spec.sampling
+        most_ms = self.spec.patience_ms if policy is None else policy.most_ms
+        self.liveness = Liveness(self.spec.idle_after_ms, most_ms, watched=self.spec.source is not None)
 
-    def fresh_view(self, live: bool = False) -> InputView:
-        """Before anything is known of its rows."""
-        return InputView(
-            self.spec.name, self.spec.patience_ms, live=live and self.spec.slt_ms is None, slt_ms=self.spec.slt_ms
-        )
+    def saw(self, seen: InputSeen, began: WallMs, refused_below: EventMs, skew_ms: int = 0, left: bool = False) -> None:
+        """Take in what a batch that began then read; rows older than `refused_below` were late.
 
-    def saw(self, seen: InputSeen, began: WallMs, refused_below: EventMs) -> None:
-        """Take in what a batch that began then read; rows older than `refused_below` were late."""
+        `skew_ms` is how far the wall clock, by which delays are taken, is ahead of ours. `left`: more had come than that.
+        """
         # The first batch has no batch before it to count from: its rows have come since the oldest of them.
         since = self.read_at if self.read_at is not None else seen.oldest
         if since is not None:
             self.rate = self.rate.add(seen.rows, began - since)
         self.read_at = began
         self.first_at = self.first_at or began
-        if seen.rows or self.rows_at is None:
-            self.rows_at = began
-        if seen.rows:
-            self.epochs = self.epochs.add(*moments(seen.delays), seen.delays)
-            self.fastest = [*self.fastest[1 - LIVE_MEMORY :], min((delay for delay, _ in seen.delays), default=0.0)]
+        self.portions = PORTIONS_FOR if left else max(0, self.portions - 1)
+        by_ours = seen.delays if self.spec.arrives or not skew_ms else tuple((d - skew_ms, n) for d, n in seen.delays)
+        self.wall_is_right = (
+            bool(skew_ms) and not self.spec.arrives
+            and self.liveness.fresh_by(seen.delays) and not self.liveness.fresh_by(by_ours)
+        )  # fmt: skip
+        if seen.delays:
+            self.epochs = self.epochs.add(*moments(by_ours), by_ours)
         for part in seen.parts:
             self.parts.setdefault(part.part, PartTracker()).saw(part, began)
         patience_ms = self._patience(seen)
-        slow = [p for p in self.parts.values() if p.lagging(began, self.spec.idle_after_ms, patience_ms)]
-        frontier = max((f for f in (self.view.frontier, seen.newest) if f is not None), default=None)
+        by_its_own = mostly_ahead(by_ours) or seen.newest is None
+        newest = seen.foremost if by_its_own and seen.foremost is not None else seen.newest
+        self.liveness.saw(by_ours, newest, began, patience_ms, self.rate.rows_per_s)
+        slow = self._slow(began, patience_ms)
+        frontier = max((f for f in (self.view.frontier, newest) if f is not None), default=None)
         slowest = frontier
         if self.spec.slt_ms is not None and frontier is not None:
             # No source has come further than the clock: rows from the future must not make the present late.
             frontier = EventMs(min(frontier, began))
-            speaking = [p.newest for p in self.parts.values() if began - p.rows_at < self.spec.idle_after_ms]
-            unheard = len(self.parts) < self.spec.parts and began - self.first_at < self.spec.idle_after_ms
+            speaking = [p.newest for p in self.parts.values() if self._speaks(p, began)]
+            unheard = len(self.parts) < self.spec.parts and self._within_idle(began - self.first_at)
             slowest = None if unheard else EventMs(min([*speaking, frontier]))
         self.view = replace(
             self.view,
             patience_ms=patience_ms,
-            # If even the fastest of the last rows took longer than our patience, the wall clock would refuse them all.
-            live=self._recent and not slow and not self.lagging and self.spec.slt_ms is None,
-            idle=began - self.rows_at >= self.spec.idle_after_ms,
             frontier=frontier if self.spec.slt_ms is not None else min([p.newest for p in slow], default=frontier),
             slowest=slowest,
             rows_per_s=self.rate.rows_per_s,
             late_rows=self.view.late_rows + late_rows(seen, refused_below),
             timeless=self.view.timeless + seen.timeless,
+            future=self.view.future + seen.future,
             # A sample's window waits for nobody's delay: it goes when we let it go.
             delay=self.epochs.view(self.confidence) if self.sampler is None else None,
         )
+        self._judge(bool(slow))
 
-    @property
-    def _recent(self) -> bool:
-        policy = self.spec.policy or self.spec.sampling
-        most_ms = self.spec.patience_ms if policy is None else policy.most_ms
-        return bool(self.fastest) and min(self.fastest) <= most_ms and not self.spec.limited
+    def _judge(self, slow_parts: bool) -> None:
+        """Whether the clock rules, given all that is known."""
+        liveness, limited, gate = self.liveness, self.spec.limited or self.portions > 0, self.spec.slt_ms is not None
+        self.view = replace(
+            self.view,
+            live=liveness.live(limited) and not (slow_parts or self.lagging or gate),
+            idle=liveness.idle,
+            caught_at=liveness.caught_at if limited else None,
+            held_until=self.view.held_until if liveness.watched or gate else liveness.held_until,
+        )
+
+    def _within_idle(self, ms: int) -> bool:
+        return self.spec.idle_after_ms is None or ms < self.spec.idle_after_ms
+
+    def _speaks(self, part: "PartTracker", now: WallMs) -> bool:
+        return self._within_idle(now - part.rows_at)
+
+    def _slow(self, now: WallMs, patience_ms: int) -> list["PartTracker"]:
+        """Partitions that speak, but even whose last rows were older than our patience."""
+        return [p for p in self.parts.values() if self._speaks(p, now) and p.fastest_ms > patience_ms]
 
     def _patience(self, seen: InputSeen) -> int:
         """How long stragglers are waited for from now on."""
         if self.sampler is not None:
             self.news = self.sampler.saw(seen)
-            return self.sampler.wait_ms if self._recent or not self.fastest else self.sampler.policy.most_ms
+            return self.sampler.wait_ms if self._hurries else self.sampler.policy.most_ms
         policy = self.spec.policy
         if policy is None:
             return self.spec.patience_ms
@@ -105,7 +127,11 @@ class InputTracker:
             if delays:
                 self.tails[part] = self.tails.get(part, Tail(policy.memory_rows)).add(delays)
         # Nobody waits for the windows of old rows, so nothing is gained by hurrying.
-        return policy.decide(tuple(self.tails.values())) if self._recent or not self.fastest else policy.most_ms
+        return policy.decide(tuple(self.tails.values())) if self._hurries else policy.most_ms
+
+    @property
+    def _hurries(self) -> bool:
+        return not self.liveness.fastest or (self.liveness.recent and not self.spec.limited)
 
     def reached(self, log: Partitions) -> bool:
         """Take in what the broker says of the log; says whether that changes what is to be done."""
@@ -126,9 +152,8 @@ class InputTracker:
 
     def found_none(self, at: WallMs) -> None:
         """We looked then, and there was nothing to read: not even a batch tells of it."""
-        self.rows_at = at if self.rows_at is None else self.rows_at
-        if at - self.rows_at >= self.spec.idle_after_ms and not self.view.idle:
-            self.view = replace(self.view, idle=True)
+        self.liveness.saw((), None, at, self.view.patience_ms, self.view.rows_per_s)
+        self._judge(bool(self._slow(at, self.view.patience_ms)))
 
 
 @dataclass
@@ -136,16 +161,12 @@ class PartTracker:
     """Some partitions of an input, as their rows tell."""
 
     newest: EventMs = EventMs(0)
-    fastest: list[float] = field(default_factory=list)
+    fastest_ms: float = 0.0  # the shortest delay of its last rows
     rows_at: WallMs = WallMs(0)
 
     def saw(self, seen: PartSeen, began: WallMs) -> None:
         self.newest, self.rows_at = max(self.newest, seen.newest), began
-        self.fastest = [*self.fastest[1 - LIVE_MEMORY :], seen.fastest_ms]
-
-    def lagging(self, now: WallMs, idle_after_ms: int, patience_ms: int) -> bool:
-        """It speaks, but even the last it said was older than our patience."""
-        return now - self.rows_at < idle_after_ms and self.fastest[-1] > patience_ms
+        self.fastest_ms = seen.fastest_ms
 
 
 def late_rows(seen: InputSeen, refused_below: EventMs) -> int:

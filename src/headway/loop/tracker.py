@@ -30,19 +30,23 @@ class QueryTracker:
         self.aside = aside
         tuned = [i.policy for i in spec.inputs if hasattr(i.policy, "tuning")]
         self.tuning: Any = tuned[0].tuning(spec.deadlines.period_ms) if tuned else None  # type: ignore[union-attr]
-        self.inputs = {i.name: InputTracker(i, confidence=confidence, sampler=self._sampler(i)) for i in spec.inputs}
+        # A run that ends by itself is measured by its rows: the clock would have it wait for rows that it will not read.
+        inputs = [replace(i, idle_after_ms=None) if spec.bounded else i for i in spec.inputs]
+        self.inputs = {i.name: InputTracker(i, confidence=confidence, sampler=self._sampler(i)) for i in inputs}
         self.cost = BatchCost()
         self.start: dict[str, int] = {"seq": 0, "wm": 0, "live": 0}
         self.waiting_since: WallMs | None = None
         self.granted_at: WallMs | None = None
         self.announced = EventMs(0)
         self.swept = EventMs(0)
+        self.ripens = WallMs(0)  # when the announced watermark may be swept
         self.refusing = EventMs(0)  # the watermark by which the next batch will refuse late rows
         self.selectivity = 1.0
         self.state_rows = self.state_bytes = 0
         self.had_rows = True
         self.batches = 0
         self._sweeping = EventMs(0)  # the watermark that the running batch acts upon
+        self._asked_at: WallMs | None = None  # when sources were asked that do not wait for the gate
         self._last: BatchSeen | None = None  # the batch that the last grant led to
         self._view: QueryView | None = None
         self._late_before = 0  # rows, when the threshold was last thought about
@@ -56,17 +60,20 @@ class QueryTracker:
             sampler.saw(seen)
         return sampler
 
-    def saw(self, batch: BatchSeen) -> str | None:
-        """Take in a finished batch. Says what is wrong if a watermark that was announced did not take, or what is new."""
+    def saw(self, batch: BatchSeen, skew_ms: int = 0) -> str | None:
+        """Take in a finished batch, whose delays are by a wall clock so far ahead of ours.
+
+        Says what is wrong if a watermark that was announced did not take, or what is new."""
         self.batches += 1
         self._last = batch
         read = dict(batch.read)
+        looked = batch.began if self._asked_at is None else WallMs(min(batch.began, self._asked_at))
         for tracker in self.inputs.values():
             tracker.read = read.get((tracker.spec.source or "").partition("@")[0], tracker.read)
             tracker.view = replace(tracker.view, backlog=None, backlog_at=None)
         for seen in batch.inputs:
             if seen.name in self.inputs:
-                self.inputs[seen.name].saw(seen, batch.began, self.refusing)
+                self.inputs[seen.name].saw(seen, looked, self.refusing, skew_ms, batch.left)
         rows = sum(seen.rows for seen in batch.inputs)
         self.had_rows = rows > 0
         if rows:
@@ -105,6 +112,13 @@ class QueryTracker:
         self._late_before = late
         self.aside(lambda: self.tuning.step(report))
 
+    def keep_counts(self, old: "QueryTracker") -> None:
+        """Take over how many rows went into no result: that must not be forgotten with the rest."""
+        for name, tracker in self.inputs.items():
+            if name in old.inputs:
+                view = old.inputs[name].view
+                tracker.view = replace(tracker.view, late_rows=view.late_rows, timeless=view.timeless, future=view.future)
+
     @property
     def _gates(self) -> list[InputTracker]:
         return [tracker for tracker in self.inputs.values() if tracker.spec.slt_ms is not None]
@@ -120,9 +134,9 @@ class QueryTracker:
                     tracker.found_none(self.granted_at)
         if self.granted_at is None and start["wm"] > 0:  # restarted: the next batch sweeps what was announced before
             self.swept = self.refusing = self.spec.deadlines.upto(start["wm"] - 1)
-            for tracker in self.inputs.values():
-                tracker.fastest = [0.0] if start["live"] and not tracker.spec.limited else []
-                tracker.view = tracker.fresh_view(live=bool(tracker.fastest))
+            # It may have been announced ahead, if the clock ruled then; whether it still does, only rows can tell.
+            patience_ms = max((i.view.patience_ms for i in self.inputs.values()), default=0)
+            self.ripens = WallMs(start["wm"] + patience_ms if start["live"] else 0)
         if self.tuning is not None:  # its last word; it may be some batches old
             for tracker in self._gates:
                 tracker.view = replace(tracker.view, slt_ms=round(self.tuning.slt_ms))
@@ -154,6 +168,8 @@ class QueryTracker:
     def granted(self, now: WallMs, announce: EventMs | None) -> dict[str, int]:
         """The offset that lets the query through. Unchanged when nothing is announced: then Spark runs a batch only if a
         source has rows, and asks again if none has."""
+        view = self.view()
+        self._asked_at = None if self.spec.ahead else self.waiting_since
         self.granted_at, self.waiting_since, self._view, self._last = now, None, None, None
         self._sweeping, self._slts[1] = self.announced, self._slts[0]
         live = all(i.view.live for i in self.inputs.values())
@@ -164,6 +180,9 @@ class QueryTracker:
                 if tracker.sampler is not None:
                     sampling |= tracker.sampler.offset(now, self._sweeping, live)
         if announce is not None and announce > self.announced:
+            limit = view.ripe(now)
+            ripe = limit is not None and announce <= limit
+            self.ripens = WallMs(0 if ripe and not view.live else now if ripe else announce + view.patience_ms)
             self.announced, self._slts[0] = announce, float(min((t.view.slt_ms or 0 for t in self._gates), default=0))
         elif not sampling:
             return self.start
@@ -187,5 +206,9 @@ class QueryTracker:
                 state_bytes=self.state_bytes,
                 # Old rows are replayed as fast as they come; a query without rows is asked once a second.
                 pace_ms=0 if self.had_rows else 1000,
+                ripens=self.ripens,
+                trigger_ms=self.spec.trigger_ms,
+                bounded=self.spec.bounded,
+                fresh_ms=self.spec.fresh_ms,
             )
         return self._view

@@ -37,6 +37,7 @@ class Columns:
     counted_at: Floats  # not a number while unknown
     window_ms: Floats
     split_load: Floats
+    reads_every: Floats  # ms between batches that only read, since no window is due; 0 where one is
     # By input, as many as the query with most of them has: low, high and mean of its delay, and the standard deviations of
     # the mean and of a single one. Not a number while unknown; a mean of infinity where there is no such input.
     delays: Floats
@@ -45,7 +46,7 @@ class Columns:
     def of(cls, queries: Sequence["QueryView"]) -> "Columns":
         width = max((len(q.inputs) for q in queries), default=1) or 1
         n = len(queries)
-        kinds = [bool] * 4 + [float] * 9
+        kinds = [bool] * 4 + [float] * 10
         rows = list(zip(*(_row(q) for q in queries), strict=True)) or [()] * len(kinds)
         columns: list[NDArray[Any]] = [np.array(row, dtype=kind) for row, kind in zip(rows, kinds, strict=True)]
         columns.append(np.array([_delays(q, width) for q in queries], dtype=float).reshape(n, width, len(_UNKNOWN)))
@@ -99,7 +100,7 @@ def _row(view: "QueryView") -> tuple[float, ...]:
         view.waiting_since is not None,
         view.running,
         view.live,
-        view.ahead and view.live and not view.pending,
+        view.ahead and view.live and not (view.pending or view.reads_every_ms or view.trigger_ms),
         -inf if view.due is None else view.due,
         view.deadline,
         view.fixed_ms,
@@ -109,6 +110,7 @@ def _row(view: "QueryView") -> tuple[float, ...]:
         nan if view.counted_at is None else view.counted_at,
         view.window_ms,
         view.split_load,
+        view.reads_every_ms,
     )
 
 

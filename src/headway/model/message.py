@@ -21,6 +21,7 @@ class InputSpec:
     parts: int = 0  # partitions that will speak, where their frontiers are kept apart and their number is known
     slt_ms: int | None = None  # a slack gate: frontiers, not the clock, tell how far it has come
     sampling: SamplingPolicy | None = None  # how much of it is taken, and so how long it is waited for
+    arrives: bool = False  # its rows say when they came, so their delays owe nothing to this machine's clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class InputSeen:
     old: tuple[tuple[int, float], ...] = ()  # rows that may be late: (moment on the deadline grid, rows)
     timeless: int = 0  # rows without an event time: unreadable ones, mostly
     future: int = 0  # rows beyond the horizon: set aside, they are in none of the other figures but `rows`
-    foremost: EventMs | None = None  # the newest event time of all, also of rows ahead of the clock; `newest` leaves those out
+    foremost: EventMs | None = None  # the newest event time of all; `newest` leaves out rows that are ahead of the clock
     parts: tuple["PartSeen", ...] = ()  # partition by partition, where the user named them
     substreams: tuple[SubStreamSeen, ...] = ()  # of an input that is sampled; indices count cells, see `loop.sampler`
     groups: tuple[GroupSeen, ...] = ()

@@ -12,6 +12,9 @@ from headway.model.time import EventMs, WallMs
 LEAST_PER_ROW_MS = 0.005
 # A query without rows and without open windows is asked no more and no less often than this.
 SILENT_LEAST_MS, SILENT_MOST_MS = 6_000, 10_000
+# Whatever its windows, a query is read this often: a window of a day must not find a day's rows at its end. And a watermark
+# is announced no further ahead: until it is swept no batch may run, also not after a restart.
+READ_MOST_MS = 10_000
 # Behind a slack gate rows are read no more and no less often than this.
 GATE_LEAST_MS, GATE_MOST_MS = 100, 1_000
 
@@ -44,13 +47,17 @@ class InputView:
     backlog: int | None = None  # rows in the log that were not read yet, as the broker said
     backlog_at: WallMs | None = None  # when it said so
     timeless: int = 0  # rows without an event time, so far
+    future: int = 0  # rows beyond the horizon, so far
+    caught_at: WallMs | None = None  # where a source hands out portions: when all had been read; None: at any look
     slt_ms: int | None = None  # behind a slack gate: see `ripe_at_gate`
     slowest: EventMs | None = None  # the newest event time of that partition which is furthest behind; None: one is unheard
 
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that patience allows now. A stream of old rows is measured by its own frontier."""
         if self.live:
-            return now - self.patience_ms
+            if self.held_until is not None and self.held_until > now:
+                return None
+            return (now if self.caught_at is None else self.caught_at) - self.patience_ms
         return None if self.frontier is None else self.frontier - self.patience_ms
 
 
@@ -72,6 +79,10 @@ class QueryView:
     state_rows: int = 0
     state_bytes: int = 0
     pace_ms: int = 1000  # between batches while nothing is due, e.g. while old rows are replayed
+    ripens: WallMs | None = None  # when the announced watermark may be swept; None: when patience is over, if live
+    trigger_ms: int = 0  # the user's own trigger: batches begin on its ticks
+    bounded: bool = False  # a run that ends when all is read
+    fresh_ms: int | None = None  # how soon rows are wanted in the output, before any window ends
 
     # Worked out once when the view is made, because every decision reads them for every query.
     pending: bool = field(init=False)  # the next batch will sweep a watermark that is announced already
@@ -84,6 +95,7 @@ class QueryView:
     backlog: int = field(init=False)  # rows that wait, as brokers said
     counted_at: WallMs | None = field(init=False)  # when they did, or else when the last batch took all there was
     split_load: float = field(init=False)  # the share of a slot that it takes if each of its windows has two batches
+    reads_every_ms: int = field(init=False)  # if its next batch is only to read, since no window is due: how often; else 0
 
     def __post_init__(self) -> None:
         active = [i for i in self.inputs if not i.idle] or self.inputs  # an idle input holds nobody back
@@ -95,7 +107,7 @@ class QueryView:
             "backlog": sum(i.backlog or 0 for i in self.inputs),
             "counted_at": max((i.backlog_at for i in self.inputs if i.backlog_at is not None), default=self.granted_at),
         }
-        period_ms = self.deadlines.period_ms
+        period_ms = min(self.deadlines.period_ms, READ_MOST_MS)  # longer windows are read before they end
         known["window_ms"] = max(self.per_row_ms, LEAST_PER_ROW_MS) * known["rows_per_s"] * period_ms / 1000
         known["split_load"] = (2 * self.fixed_ms + known["window_ms"]) / period_ms
         for name, value in known.items():
@@ -111,13 +123,20 @@ class QueryView:
         return self.deadlines.after(self.swept)
 
     def _due(self) -> WallMs | None:
-        # Every input is silent and no window is open: there is nothing to emit, so it is only asked now and then.
-        silent = self.state_rows == 0 and all(i.idle for i in self.inputs)
-        if self.live and (self.pending or (self.granted_at is not None and not silent)):
-            held = max((i.held_until for i in self.inputs if i.held_until is not None), default=WallMs(0))
-            return WallMs(max(self.deadline + self.patience_ms, held))
+        object.__setattr__(self, "reads_every_ms", 0)
+        held = max((i.held_until for i in self.inputs if i.held_until is not None), default=WallMs(0))
+        if self.pending:
+            return self._sweeps_at(held)
         if self.granted_at is None:
             return None
+        if self.bounded:
+            return self.granted_at
+        if self.trigger_ms:
+            return self.tick_after(self.granted_at)
+        # Every input is silent and no window is open: there is nothing to emit, so it is only asked now and then.
+        silent = self.state_rows == 0 and all(i.idle for i in self.inputs)
+        if self.live and not silent:
+            return self._read_by(max(self.deadline + self.patience_ms, held))
         if self.pace_ms == 0 and not silent and any(i.slt_ms is not None for i in self.inputs):
             return WallMs(self.granted_at + self._rows_missing_ms(self.granted_at))
         if not (silent and self.inputs):
@@ -126,6 +145,35 @@ class QueryView:
         # hour must not find an hour's rows at its end.
         due = self.deadlines.after(self.granted_at + SILENT_LEAST_MS - self.patience_ms - 1) + self.patience_ms
         return WallMs(min(due, self.granted_at + SILENT_MOST_MS))
+
+    def _sweeps_at(self, held: WallMs) -> WallMs | None:
+        """When the watermark that is announced may be acted upon; at once, if it was ripe by its rows when it was."""
+        ripens = self.ripens if self.ripens is not None else self.announced + self.patience_ms if self.live else 0
+        if ripens == 0:
+            return self.granted_at
+        if self.trigger_ms and self.granted_at is not None and ripens > self.granted_at:
+            ripens = max(ripens, self.tick_after(self.granted_at))
+        return WallMs(max(ripens, held))
+
+    def _read_by(self, due: int) -> WallMs:
+        """When a window is due, or sooner if rows would wait too long to be read, or to be seen in the output."""
+        assert self.granted_at is not None
+        every_ms = READ_MOST_MS if self.fresh_ms is None else max(self.fresh_ms, self.pace_ms)
+        if self.granted_at + every_ms >= due:
+            return WallMs(due)
+        object.__setattr__(self, "reads_every_ms", every_ms)
+        return WallMs(self.granted_at + every_ms)
+
+    def tick_after(self, moment: int) -> WallMs:
+        """When the user's own trigger fires next."""
+        return WallMs((moment // self.trigger_ms + 1) * self.trigger_ms)
+
+    def reaches(self, now: WallMs) -> WallMs:
+        """When the next batch after one that begins now runs at the latest: no watermark is announced beyond that."""
+        if self.trigger_ms:
+            tick = self.tick_after(now)
+            return tick if tick - now <= READ_MOST_MS else now
+        return WallMs(now + (READ_MOST_MS if self.fresh_ms is None else self.fresh_ms))
 
     def _rows_missing_ms(self, read_at: WallMs) -> int:
         """Rows decide when a window may close, so they must be read first: how soon it can pay to look for them again."""

@@ -41,11 +41,16 @@ class Query:
     selectivity: float = 0.1
     ahead: bool = True
     starts_ms: int = 0
+    trigger_ms: int = 0
+    fresh_ms: int | None = None
 
     @property
     def spec(self) -> QuerySpec:
         deadlines = self.windows if isinstance(self.windows, Deadlines) else Deadlines((self.windows,))
-        return QuerySpec(self.name, tuple(i.spec for i in self.streams), deadlines, self.ahead)
+        inputs = tuple(i.spec for i in self.streams)
+        return QuerySpec(
+            self.name, inputs, deadlines, self.ahead, trigger_ms=self.trigger_ms, fresh_ms=self.fresh_ms
+        )  # fmt: skip
 
     @property
     def streams(self) -> tuple[Stream, ...]:

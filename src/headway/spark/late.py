@@ -31,7 +31,7 @@ class LateCount:
 
     query: str
     source: str
-    reason: str  # `late`: its windows were closed; `timeless`: it had no event time
+    reason: str  # `late`: its windows were closed; `timeless`: no event time; `future`: beyond the horizon
     rows: int
 
 
@@ -41,7 +41,7 @@ def counts(queries: Mapping[str, Iterable[InputView]]) -> list[LateCount]:
         LateCount(query, seen.name, reason, rows)
         for query, inputs in queries.items()
         for seen in inputs
-        for reason, rows in (("late", seen.late_rows), ("timeless", seen.timeless))
+        for reason, rows in (("late", seen.late_rows), ("timeless", seen.timeless), ("future", seen.future))
     ]
     return [count for count in found if count.rows]
 

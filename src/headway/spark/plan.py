@@ -13,7 +13,10 @@ from headway.spark import control, jvm
 METRICS = "headway:"
 _CONTROL = (jvm.CONTROL, control.FORMAT)
 CADENCE_MS = 1_000  # how often a query without windows is served
-_LIMIT = re.compile(r"(max|min)\w+per(trigger|batch)$|^rowsperbatch$")
+_LIMIT = re.compile(r"(max|min)\w+per(trigger|(micro)?batch)$|^rowsperbatch$")
+# Sources that hand out all they have, unless an option says otherwise. Others may have limits that no option shows
+# (a table format's own, a reader that returns pages): they count as if they had.
+_WHOLE = ("kafka", "rate", "socket", "headway-", "FileSource[")
 _WINDOW = re.compile(r"LongType\) - (-?\d+)\) % (\d+)\)")
 _SIZE = re.compile(r"END\) - 0\) \+ (\d+)\)")
 _CHAINED = "precisetimestampconversion(window_time("  # a window over the results of another
@@ -113,7 +116,9 @@ class Source:
 
     @property
     def limited(self) -> bool:
-        return any(_LIMIT.search(key.lower()) for key in self.options)
+        """Whether it may leave rows behind that have come."""
+        names = (re.sub(r"[^a-z]", "", key.lower()) for key in self.options)
+        return not self.name.startswith(_WHOLE) or any(_LIMIT.search(name) for name in names)
 
 
 def source_leaves(frame: Any) -> list[Source]:

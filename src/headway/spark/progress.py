@@ -11,7 +11,7 @@ from headway.model.sampling import GroupSeen, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 from headway.spark.plan import METRICS
 from headway.spark.sampling import SAMPLED
-from headway.spark.watermark import DELAYS, FASTEST, NEWEST
+from headway.spark.watermark import DELAYS, FASTEST, FUTURE, NEWEST
 
 
 def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSeen | None:
@@ -38,10 +38,17 @@ def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSee
         state_updated=states[-1]["numRowsUpdated"] if states else progress["numInputRows"],
         state_bytes=sum(s["memoryUsedBytes"] for s in states),
         dropped=sum(s["numRowsDroppedByWatermark"] for s in states),
+        left=any(_left(s) for s in progress.get("sources", ())),
         read=tuple(
             (s["description"], rows_of(s["endOffset"])) for s in progress.get("sources", ()) if is_kafka(s["description"])
         ),
     )
+
+
+def _left(source: Mapping[str, Any]) -> bool:
+    """Whether a source had more than it handed out; one that does not say counts as one that had not."""
+    latest, end = (json.loads(o) if isinstance(o, str) else o for o in (source.get("latestOffset"), source.get("endOffset")))
+    return latest is not None and latest != end
 
 
 def is_kafka(description: str) -> bool:
@@ -55,6 +62,7 @@ def rows_of(offsets: Any) -> int:
 
 
 def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
+    future = row.get(FUTURE) or 0
     row = json.loads(row[SAMPLED]) if SAMPLED in row else row
     cells = [(index, round(rows), sums) for index, rows, *sums in row.get("subs", ())]
     return InputSeen(
@@ -67,7 +75,9 @@ def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
             *((int(b["x"] * CELL_MS), float(b["y"])) for b in row["old"] or ()),
             *((index * CELL_MS, float(rows)) for index, rows, _ in cells),
         ),
-        timeless=row["rows"] - row["timed"],
+        timeless=row["rows"] - row["timed"] - future,
+        future=future,
+        foremost=row.get("foremost", row["newest"]),
         parts=tuple(
             PartSeen(
                 int(key.removeprefix(NEWEST)),

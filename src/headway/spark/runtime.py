@@ -24,7 +24,7 @@ from headway.model.deadline import every as every_
 from headway.model.decision import OrderPolicy
 from headway.model.message import Gone, InputSpec, QuerySpec, Started
 from headway.model.sampling import SamplingPolicy
-from headway.model.time import SystemClock, duration_ms
+from headway.model.time import SystemClock, duration_ms, duration_or_never_ms
 from headway.policy.order import FixedTrigger, Klink
 from headway.policy.patience import Fixed, PatiencePolicy
 from headway.spark import jvm
@@ -45,6 +45,7 @@ from headway.spark.watermark import MOST_PARTS, controlled
 
 START_TIMEOUT_S = 120
 UNREAD_EVERY = "5 seconds"
+HORIZON = "1 day"  # a time zone that was mistaken for another is not a mistake of a row
 _NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
 
 
@@ -121,6 +122,7 @@ class Runtime:
         parts: int | None = None,
         name: str | None = None,
         idle_after: str | int = "10 seconds",
+        horizon: str | int = HORIZON,
         unread: str | None = None,
         late: str | None = None,
     ) -> DataFrame:
@@ -129,7 +131,9 @@ class Runtime:
         `arrival` names a timestamp column with the time at which a row came in (Kafka's, say); without it the time of
         reading stands for it. `patience` may be given as a bare duration. With `partition`, a column such as Kafka's, the
         slowest partition whose rows still come decides how far the stream has come; `parts` says how many there are where no
-        broker does. `idle_after` is how long a partition, or the whole input, may be silent before it holds nobody back.
+        broker does. `idle_after` is how long a partition, or the whole input, may be silent before it holds nobody back;
+        with "never" rows alone move the watermark, as in stock Spark. Rows stamped further ahead of the clock than `horizon`
+        are counted and set aside, unless it is "never".
         Rows without an event time, such as JSON that cannot be parsed, are in no window; they are counted, and written to
         the folder `unread` as Parquet if it is named. Rows that come too late for their windows are counted, and written to
         the folder `late` if it is named: see `late_rows`.
@@ -138,7 +142,7 @@ class Runtime:
         policy = Fixed(patience) if isinstance(patience, str | int | float) else patience
         return self._watermarked(
             rows, column, policy, arrival=arrival, partition=partition, parts=parts, name=name, idle_after=idle_after,
-            unread=unread, late=late,
+            horizon=horizon, unread=unread, late=late,
         )  # fmt: skip
 
     def _watermarked(
@@ -152,6 +156,7 @@ class Runtime:
         parts: int | None = None,
         name: str | None,
         idle_after: str | int,
+        horizon: str | int = HORIZON,
         unread: str | None = None,
         late: str | None,
         sampling: SamplingPolicy | None = None,
@@ -163,6 +168,7 @@ class Runtime:
         if arrival is not None and not isinstance(rows.schema[arrival].dataType, TimestampType):
             kind = rows.schema[arrival].dataType.simpleString()
             raise SettingError("watermark.arrival", arrival, f"a timestamp column, but it is of type {kind}: cast it first")
+        horizon_ms = duration_or_never_ms("watermark.horizon", horizon)
         if late is not None:
             late = late_.checked(self.spark, late)
         if unread is not None:
@@ -180,7 +186,7 @@ class Runtime:
         told = parts or in_log
         source = None if log is None else log.key
         self._inputs[label] = InputSpec(
-            label, policy.delay_ms, duration_ms("idle_after", idle_after), source=source,
+            label, policy.delay_ms, duration_or_never_ms("idle_after", idle_after), source=source, arrives=arrival is not None,
             policy=policy if policy.least_ms < policy.most_ms else None, slt_ms=getattr(policy, "slt_ms", None),
             parts=min(MOST_PARTS, told or 0) if partition else 0, sampling=sampling,
         )  # fmt: skip
@@ -190,6 +196,7 @@ class Runtime:
             rows, self._control, column, policy, label, arrival,
             single=self._one_task, partition=partition, parts=min(MOST_PARTS, max(1, told or MOST_PARTS)),
             late=None if late is None else late_.condition(rows, column, late, label, partition), sample=sample,
+            horizon_ms=horizon_ms,
         )  # fmt: skip
 
     def late_rows(self, folder: str) -> DataFrame:

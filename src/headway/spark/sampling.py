@@ -36,11 +36,11 @@ class Sample:
         values = {value: ("double", self.value)} if self.made else {}
         return values | ({} if self.group is None else {group: ("long", self.group)})
 
-    def metric(self, mark: str, column: str, arrival: str | None, value: str, group: str) -> Column:
-        """What a batch tells of its rows, sub-streams and groups."""
+    def metric(self, mark: str, time: Column, arrival: str | None, value: str, group: str) -> Column:
+        """What a batch tells of its rows, sub-streams and groups; rows whose `time` is null are counted as such."""
         came = F.lit(None).cast("timestamp") if arrival is None else F.col(quoted(arrival))
         key = F.lit(None).cast("long") if self.group is None else F.col(group)
-        times = (F.col(quoted(column)), came, F.current_timestamp())
+        times = (time, came, F.current_timestamp())
         given = [c._jc for c in (F.col(mark), *times, F.col(value) if self.made else self.value, key)]
         context = _jvm()
         return Column(context.headway.SubStreams.column(context.PythonUtils.toSeq(given), CELL_MS))

@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from headway.loop.liveness import LEAD_MS
 from headway.loop.sampler import CELL_MS
 from headway.model.patience import PatiencePolicy
 from headway.spark.control import SHIFT_DAYS
@@ -24,6 +25,7 @@ from headway.spark.sampling import SAMPLED, Sample
 
 _DAY, _MOMENT = date(1970, 1, 1), datetime(1970, 1, 1)
 NEWEST, FASTEST, DELAYS = "newest_", "fastest_", "delays_"  # metrics of one partition
+FUTURE = "future"  # metric: rows beyond the horizon
 PART_BINS = 16
 MOST_PARTS = 16  # frontiers that are kept apart: each costs something for every row
 
@@ -40,21 +42,31 @@ def controlled(
     parts: int = 1,
     late: Column | None = None,
     sample: Sample | None = None,
+    horizon_ms: int | None = None,
 ) -> DataFrame:
     """`rows` with a watermark on `column` that the control source moves.
 
     `single` brings all rows of a batch together in one task, which then needs no shuffle to aggregate them. With `partition`
     frontiers are kept apart by that column, in `parts` of them. `late` is a condition that rows meet anyway (see `late.py`).
-    With `sample` a part of the rows goes on, when all are counted (see `sampling.py`).
+    With `sample` a part of the rows goes on, when all are counted (see `sampling.py`). Rows stamped further ahead of the
+    batch's own time than `horizon_ms` are counted and set aside.
     """
-    mark, at, delay, part, value, group = _free_names(
-        tuple("__headway" + name for name in ("", "_at", "_delay", "_part", "_value", "_group")), rows.columns
+    mark, at, delay, part, value, group, future = _free_names(
+        tuple("__headway" + name for name in ("", "_at", "_delay", "_part", "_value", "_group", "_future")), rows.columns
     )
     own: dict[str, tuple[str, Column]] = {mark: ("boolean", F.lit(True))}
+    time = F.col(quoted(column))
+    # A batch's time is in Spark's log: after a crash the same rows are set aside again.
+    beyond = (
+        None if horizon_ms is None else time > F.current_timestamp() + F.expr(f"INTERVAL {horizon_ms / 1000:.3f} SECOND")
+    )
+    if beyond is not None:
+        own[future] = ("timestamp", F.when(beyond, time))
     if sample:
         own |= sample.columns(value, group)
     else:
-        moment = F.unix_millis(F.col(quoted(column)))  # Spark would cut a timestamp to seconds
+        moment = F.unix_millis(time)  # Spark would cut a timestamp to seconds
+        moment = moment if beyond is None else F.when(~beyond, moment)
         own |= {at: ("long", moment), delay: ("double", (_came(arrival) - moment).cast("double"))}
     if partition:
         own[part] = ("int", _part(rows.schema[partition], parts))
@@ -63,19 +75,26 @@ def controlled(
         *[(F.col("at") if f.name == column else _empty(f)).alias(f.name) for f in rows.schema.fields],
         *[F.lit(None).cast(kind).alias(n) for n, (kind, _) in own.items()],
     )
-    data = rows.select("*", *[made.alias(n) for n, (_, made) in own.items()])
+    harmless = time if beyond is None else F.when(beyond, F.lit(_MOMENT).cast("timestamp")).otherwise(time)
+    data = rows.select(
+        *[harmless.alias(column) if f.name == column else F.col(quoted(f.name)) for f in rows.schema.fields],
+        *[made.alias(n) for n, (_, made) in own.items()],
+    )
+    near = F.lit(True) if beyond is None else F.col(future).isNull()
     if sample:
-        metrics = [sample.metric(mark, column, arrival, value, group).alias(SAMPLED)]
+        metrics = [sample.metric(mark, F.when(near, time), arrival, value, group).alias(SAMPLED)]
     else:
         tails = patience.least_ms < patience.most_ms
         metrics = _metrics(mark, at, delay, patience.least_ms) + _part_metrics(
             at, delay, part, parts if partition else 0, tails
         )
+    if beyond is not None:
+        metrics.append(F.count(future).alias(FUTURE))
     watched = (
         punctuation.union(data)
         .withWatermark(quoted(column), f"{SHIFT_DAYS} days")
         .observe(METRICS + name, *metrics)
-        .where(F.col(mark).isNotNull() if late is None else F.col(mark).isNotNull() & late)
+        .where(F.col(mark).isNotNull() & near if late is None else F.col(mark).isNotNull() & near & late)
     )
     if sample:
         watched = sample.taken(watched, column, group)
@@ -108,7 +127,8 @@ def _metrics(mark: str, at: str, delay: str, least_ms: int) -> list[Column]:
     return [
         F.count(mark).alias("rows"),
         F.count(at).alias("timed"),  # a row that could not be read has no event time, and every window would drop it unseen
-        F.max(F.when(moment <= now + 3_600_000, moment)).alias("newest"),
+        F.max(F.when(moment <= now + LEAD_MS, moment)).alias("newest"),
+        F.max(moment).alias("foremost"),
         F.min(moment).alias("oldest"),
         F.histogram_numeric(F.col(delay), F.lit(32)).alias("delays"),
         F.histogram_numeric(F.when(moment < now - least_ms, F.floor(moment / CELL_MS)), F.lit(128)).alias("old"),
@@ -120,7 +140,7 @@ def _part_metrics(at: str, delay: str, part: str, parts: int, tails: bool) -> li
     of = [F.col(part) == k for k in range(parts)]
     moment, now = F.col(at), F.unix_millis(F.current_timestamp())
     return [
-        *[F.max(F.when(mine & (moment <= now + 3_600_000), moment)).alias(f"{NEWEST}{k}") for k, mine in enumerate(of)],
+        *[F.max(F.when(mine & (moment <= now + LEAD_MS), moment)).alias(f"{NEWEST}{k}") for k, mine in enumerate(of)],
         *[F.min(F.when(mine, F.col(delay))).alias(f"{FASTEST}{k}") for k, mine in enumerate(of)],
         *[
             F.histogram_numeric(F.when(mine, F.col(delay)), F.lit(PART_BINS)).alias(f"{DELAYS}{k}")

@@ -97,7 +97,8 @@ class StreamBox(_WorkConserving):
 
 
 def _unripe(query: QueryView, now: WallMs) -> bool:
-    return query.pending and query.live and query.due is not None and query.due > now
+    """Whether it must wait, whoever's turn it is: for a watermark to ripen, or for the user's own trigger."""
+    return (query.pending or query.trigger_ms > 0) and query.due is not None and query.due > now
 
 
 def output_rate(query: QueryView, now: WallMs) -> float:

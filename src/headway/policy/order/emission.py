@@ -12,7 +12,8 @@ from headway.model.view import QueryView
 def announce(query: QueryView, now: WallMs, *, ahead: bool, crowd: float = 0.0) -> EventMs | None:
     """The watermark to announce with a batch of `query` that starts now; None when it should stay.
 
-    `ahead` says that no batch is planned before the next deadline. `crowd` is how many due batches share each slot.
+    `ahead` says that no batch is planned before the next deadline, if that is near: until a watermark announced ahead is
+    swept, no batch may run. `crowd` is how many due batches share each slot.
     """
     limit = query.ripe(now)
     if limit is None:
@@ -21,11 +22,14 @@ def announce(query: QueryView, now: WallMs, *, ahead: bool, crowd: float = 0.0) 
     due = ripe if ripe > query.announced and ripe > 0 else None
     if not (ahead and query.ahead and query.live):
         return due
-    coming = query.deadlines.after(max(limit, query.announced))
+    reach = query.reaches(now) - query.patience_ms
+    coming = max(query.deadlines.after(max(limit, query.announced)), query.deadlines.upto(reach) if query.trigger_ms else 0)
+    if coming > reach:
+        return due
     if due is None:
-        return coming
+        return EventMs(coming)
     # A window is ripe that this batch will not emit. Announce it and run again at once, or let the next window's batch
     # emit both? The extra batch pays if it spares this window more than it costs those who stand in the queue.
     cost = query.cost_ms(now)
     spared = coming + query.patience_ms - now - cost
-    return due if spared > cost * crowd else coming
+    return due if spared > cost * crowd else EventMs(coming)

@@ -60,7 +60,9 @@ class Klink:
             soonest = wanted.min()
             name = min(snap.queries[i].name for i in np.flatnonzero(wanted == soonest))
             return Hold(WallMs(ceil(soonest)), because=f"{name} is next, in {soonest - now:.0f} ms")
-        first = np.flatnonzero(due)
+        # A window that is due goes before a batch that only reads, unless that has been put off for as long again.
+        can_wait = due & (seen.reads_every > 0) & (now - wanted < np.maximum(seen.reads_every, _reads_total_ms(snap)))
+        first = np.flatnonzero(due & ~can_wait if (due & ~can_wait).any() else due)
         rank = self._rank(seen.take(first), slack[first], now)
         best = min(first[rank == rank.min()].tolist(), key=lambda i: snap.queries[i].name)
         chosen, crowd = snap.queries[best], len(first)
@@ -109,7 +111,9 @@ class Klink:
         make it late; never for who does not wait. Slack orders those that are due and moves those whose rows come in two
         batches; for the rest, most queries at most moments, it is not worked out."""
         now, seen = snap.now, snap.columns
-        wanted = np.where(seen.waiting, seen.due, inf)
+        # Batches that only read are put off if there are so many of them that they would fill the slots.
+        put_off = np.where(seen.reads_every > 0, np.maximum(0.0, _reads_total_ms(snap) - seen.reads_every), 0.0)
+        wanted = np.where(seen.waiting, seen.due + put_off, inf)
         slack = np.full(len(wanted), inf)
         matters = np.flatnonzero(seen.waiting & (~whole | (wanted <= now)))
         if len(matters):
@@ -145,6 +149,11 @@ class Klink:
 
     def _first_word(self, query: QueryView, slack: float, now: WallMs) -> str:
         return f"least slack, {slack:.0f} ms"
+
+
+def _reads_total_ms(snap: Snapshot) -> float:
+    """How often all queries can be read, when no window is due, if that may take half of what there is of slots."""
+    return float(2 * snap.columns.fixed_ms[snap.columns.reads_every > 0].sum() / snap.slots)
 
 
 MOST_STEPS = 64

@@ -1,0 +1,88 @@
+"""Whether the clock tells how far a stream has come. It does while the stream's rows keep up with it.
+
+A stream is measured by the clock only if its newest rows were read soon after they happened, if most rows are not ahead of
+the clock, and if it has not fallen silent. Everything else is measured by its own rows, as stock Spark measures everything.
+After `idle_after` without a row the clock takes over again, so that a silent stream freezes no window.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from headway.model.time import EventMs, WallMs
+
+LIVE_MEMORY = 20  # batches with rows, over which the fastest row tells whether a stream keeps up
+LEAD_MS = 60_000  # clocks differ: a row this far ahead of ours may still tell how far its stream has come
+LEAST_SILENCE_MS = 400  # a shorter one is chance
+GAPS = 8  # silent for so many of its usual gaps, it is not chance any more: once in three thousand, for a steady stream
+
+Histogram = Sequence[tuple[float, float]]  # delay in ms, rows
+
+
+@dataclass
+class Liveness:
+    """What one input's rows said of that so far."""
+
+    idle_after_ms: int | None  # None: the clock never rules
+    most_ms: int  # how long stragglers are waited for at most
+    watched: bool = False  # a broker tells of silence between batches, and better
+    fastest: list[float] = field(default_factory=list)  # of the last batches with rows
+    ages: list[float] = field(default_factory=list)  # how old the newest row was at the last looks, while nothing was wrong
+    newest: EventMs | None = None
+    rows_at: WallMs | None = None  # when rows last came, or when we first looked
+    ahead: bool = False  # most of its rows are ahead of the clock: its clock is another one
+    behind: bool = False  # it has fallen silent, or behind
+    idle: bool = False
+    caught_at: WallMs | None = None  # when a look found nothing left to read
+
+    def saw(self, delays: Histogram, newest: EventMs | None, at: WallMs, patience_ms: int, rows_per_s: float) -> None:
+        """Take in a look at that moment; no delays: it found no rows with a time."""
+        if delays:
+            self.ahead = mostly_ahead(delays)
+            if (soonest := fastest_ms(delays)) is not None and not self.ahead:
+                self.fastest = [*self.fastest[1 - LIVE_MEMORY :], soonest]
+            self.newest = max((t for t in (self.newest, newest) if t is not None), default=None)
+            self.caught_at = None
+        else:
+            self.caught_at = at
+        if delays or self.rows_at is None:
+            self.rows_at = at
+        self.idle = self.idle_after_ms is not None and at - self.rows_at >= self.idle_after_ms
+        age = float(at - self.newest) if self.newest is not None else 0.0
+        usual = max(patience_ms, LEAST_SILENCE_MS, 2 * max(self.ages, default=0.0))
+        usual = max(usual, GAPS / rows_per_s * 1000) if rows_per_s > 0 else usual
+        self.behind = not self.watched and age > usual
+        if not self.behind:
+            self.ages = [*self.ages[1 - LIVE_MEMORY :], age]
+
+    @property
+    def recent(self) -> bool:
+        """Whether its fastest rows came within our patience: else the clock would refuse them all."""
+        return bool(self.fastest) and min(self.fastest) <= self.most_ms and not self.ahead
+
+    def live(self, limited: bool) -> bool:
+        """Whether the clock rules. A source that hands out portions may have more: only silence shows that it has not."""
+        if self.idle_after_ms is None or not self.recent:
+            return False
+        return self.idle or (not limited and not self.behind)
+
+    @property
+    def held_until(self) -> WallMs | None:
+        """Until when a window that was announced already waits for a stream that has fallen silent."""
+        if self.rows_at is None or self.idle_after_ms is None or self.idle or not (self.recent and self.behind):
+            return None
+        return WallMs(self.rows_at + self.idle_after_ms)
+
+    def fresh_by(self, delays: Histogram) -> bool:
+        """Whether rows with such delays keep up with the clock by which the delays were taken."""
+        soonest = fastest_ms(delays)
+        return soonest is not None and soonest <= self.most_ms
+
+
+def fastest_ms(delays: Iterable[tuple[float, float]]) -> float | None:
+    """The shortest delay, but for rows from the future."""
+    return min((d for d, _ in delays if d >= -LEAD_MS), default=None)
+
+
+def mostly_ahead(delays: Histogram) -> bool:
+    """Whether most rows are ahead of the clock, by more than clocks differ."""
+    return sum(n for d, n in delays if d < -LEAD_MS) > sum(n for _, n in delays) / 2
