@@ -186,9 +186,9 @@ class Runtime:
         told = parts or in_log
         source = None if log is None else log.key
         self._inputs[label] = InputSpec(
-            label, policy.delay_ms, duration_or_never_ms("idle_after", idle_after), source=source, arrives=arrival is not None,
+            label, policy.delay_ms, duration_or_never_ms("idle_after", idle_after), source=source,
             policy=policy if policy.least_ms < policy.most_ms else None, slt_ms=getattr(policy, "slt_ms", None),
-            parts=min(MOST_PARTS, told or 0) if partition else 0, sampling=sampling,
+            parts=min(MOST_PARTS, told or 0) if partition else 0, sampling=sampling, arrives=arrival is not None,
         )  # fmt: skip
         if log is not None:
             self._logs[label] = log
