@@ -1,0 +1,153 @@
+"""Why a row may be missing from a window: the contract of docs/semantics.md, worked out from what really happened.
+
+Nothing here asks the controller what it thought. For a window that ends at E there are two moments: the *announcing* look
+carried a watermark of E or more to Spark, the *sweeping* batch was the first to act upon it. From then on rows of that window
+are refused. Each input of the query must have given one of these reasons for it:
+
+    rows    newest event time read before - patience >= E: what stock Spark goes by
+    clock   it was live: at the last look before E, its newest row was no older than patience; and patience was over when the
+            window was swept. No more than ten seconds before E may it have been announced.
+    idle    it had no row for `idle_after` when the window was swept, and had been live. One that never was live may be left
+            out too, but only while another input gives a better reason.
+
+An input by rows alone (`idle_after="never"`, bounded runs, no gate) has the first reason only. One that hands out portions is
+never live, but may be left out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from headway.sim.scripts.engine import Row, SparkQuery
+from headway.sim.scripts.reports import AHEAD_MS
+from headway.sim.scripts.script import BASE, Input
+from headway.sim.scripts.trace import Kept, Look, Trace
+
+MOST_AHEAD_MS = 10_000  # a window is announced no sooner before its end
+CLOCK_MS = 5  # our moments are cut to milliseconds more than once
+Reason = Literal["rows", "clock", "idle", "left out"]
+
+
+def stock_batches(kept: Kept) -> Iterator[tuple[Look, SparkQuery, set[tuple[int, int]]]]:
+    """Stock Spark on the same batches, with the rows that were not set aside: after each, its state and what it refused.
+
+    It restarts where the query did, and its watermark goes by the rows with the user's patience.
+    """
+    spark, run = SparkQuery(kept.spark.windows, {name: 0 for name in kept.rows}, kept.spark.mode), 0
+    for look in sorted(kept.batches, key=lambda look: look.batch or 0):
+        if look.done_run != run:
+            run = look.done_run
+            spark.restart({i.name: i.patience_ms for i in look.query.inputs})
+        rows = [Row(r.key, r.input, r.event) for of_input in look.taken.values() for r in of_input]
+        ran = spark.run(spark.begin({"batch": look.batch}, look.wall), rows)
+        spark.commit(ran)
+        yield look, spark, set(ran.refused)
+
+
+@dataclass
+class Evidence:
+    """What could be known of one query at any moment."""
+
+    trace: Trace
+    kept: Kept
+
+    def __post_init__(self) -> None:
+        self.looks = sorted(self.kept.looks, key=lambda look: look.granted_at)
+        self.batches = sorted(self.kept.batches, key=lambda look: look.batch or 0)
+        self._known: dict[int, dict[str, Reason | None]] = {}
+
+    def announcing(self, end: int) -> Look | None:
+        return next((look for look in self.batches if look.end["wm"] >= end), None)
+
+    def sweeping(self, end: int) -> Look | None:
+        return next((look for look in self.batches if look.ran is not None and look.ran.swept >= end), None)
+
+    def before(self, at: int, run: int | None = None) -> list[Look]:
+        """Looks that were over by then, of one run if it is named."""
+        return [
+            look
+            for look in self.looks
+            if look.granted_at < at
+            and (run is None or look.run == run)
+            and (look.batch is None or (look.done_at is not None and look.done_at <= at))
+        ]
+
+    def rows_bound(self, name: str, at: int) -> int:
+        """Newest event time read before - patience; 0 if there was none."""
+        return max((e - setting(look, name).patience_ms for look in self.before(at) if (e := newest(look, name))), default=0)
+
+    def reasons(self, end: int, announced: Look | None, swept: Look) -> dict[str, Reason | None]:
+        """Why each input let the window be swept; None for one that should not have."""
+        if end not in self._known:
+            found = {i.name: self._reason(i.name, end, announced, swept) for i in swept.query.inputs}
+            alone = set(found.values()) <= {"left out", None}
+            self._known[end] = dict.fromkeys(found) if alone else found
+        return self._known[end]
+
+    def _reason(self, name: str, end: int, announced: Look | None, swept: Look) -> Reason | None:
+        if self.rows_bound(name, swept.granted_at) >= end:
+            return "rows"
+        if announced is None or not announced.gated or by_rows_only(announced, name):
+            return None
+        if portions(announced):
+            return "left out" if self._idle(name, end, announced, swept) else None
+        return "clock" if self._live(name, end, announced, swept) else self._idle(name, end, announced, swept)
+
+    def _live(self, name: str, end: int, announced: Look, swept: Look) -> bool:
+        patience = setting(announced, name).patience_ms
+        looks = [look for look in self.before(swept.granted_at, announced.run) if look.granted_at < end]
+        if not looks or end - announced.granted_at > MOST_AHEAD_MS:
+            return False
+        events = [r.event for look in looks for r in look.taken[name] if r.event is not None]
+        for off_then, off_now in self._clocks(looks[-1].granted_at, swept.granted_at):
+            now = looks[-1].granted_at + off_then
+            newest = max((e for e in events if e <= now + AHEAD_MS), default=0)
+            if now - newest <= patience + CLOCK_MS and swept.granted_at + off_now >= end + patience - CLOCK_MS:
+                return True
+        return False
+
+    def _clocks(self, then: int, now: int) -> list[tuple[int, int]]:
+        """How far clocks were off at two moments: the monotonic one never, the wall clock if it was not set in between."""
+        wall = self.trace.wall_off(then)
+        return [(0, 0)] + [(wall, wall)] * (wall != 0 and wall == self.trace.wall_off(now))
+
+    def _idle(self, name: str, end: int, announced: Look, swept: Look) -> Reason | None:
+        given = setting(announced, name)
+        looks = self.before(swept.granted_at, announced.run)
+        if not looks or given.idle_after_ms is None:
+            return None
+        spoke = next((look for look in reversed(looks) if look.taken[name]), None)
+        silent = swept.granted_at - (spoke or looks[0]).granted_at
+        if silent < given.idle_after_ms - CLOCK_MS:
+            return None
+        over = swept.granted_at >= end + given.patience_ms - CLOCK_MS
+        if spoke is not None and over:
+            events = [r.event for r in spoke.taken[name] if r.event is not None]
+            for off, _ in self._clocks(spoke.granted_at, spoke.granted_at):
+                if any(-AHEAD_MS <= spoke.granted_at + off - e <= given.patience_ms + CLOCK_MS for e in events):
+                    return "idle"
+        return "left out"
+
+
+def newest(look: Look, name: str) -> int | None:
+    """The newest event time that a look found in an input."""
+    return max((r.event for r in look.taken[name] if r.event is not None), default=None)
+
+
+def setting(look: Look, name: str) -> Input:
+    return next(i for i in look.query.inputs if i.name == name)
+
+
+def by_rows_only(look: Look, name: str) -> bool:
+    """Whether nothing but rows may move the watermark of this input, however long it is silent."""
+    return look.query.bounded or setting(look, name).idle_after_ms is None
+
+
+def portions(look: Look) -> bool:
+    """Whether some source may have handed out less than it had: then no clock tells how far the stream is."""
+    return any(i.limited for i in look.query.inputs)
+
+
+def told(moment: int) -> str:
+    """A moment as the script has it."""
+    return f"{moment - BASE:,}" if abs(moment - BASE) < 10**13 else "never"

@@ -1,0 +1,112 @@
+"""The plainest controller that keeps the contract: rows alone move the watermark, and whoever asks is let through.
+
+It shows that the laws can be kept; with one of its `faults` it shows that they notice.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from headway.model.message import Asked, BatchSeen, Gone, InputSpec, Message, QuerySpec, Started
+from headway.model.time import WallMs
+from headway.policy.load import order_policy
+from headway.sim.scripts.world import World
+
+PACE_MS = 300
+FAR_MS = 200_000_000_000_000  # a control row ten years after the year 9999 is no timestamp any more
+
+
+@dataclass
+class Figures:
+    """What users are told."""
+
+    late_rows: int = 0
+    timeless: int = 0
+    future: int = 0
+
+
+@dataclass
+class PlainInput:
+    spec: InputSpec
+    newest: int | None = None
+    view: Figures = field(default_factory=Figures)
+
+
+@dataclass
+class PlainQuery:
+    spec: QuerySpec
+    inputs: dict[str, PlainInput]
+    waiting: dict[str, int] | None = None
+    granted_at: int | None = None
+    had_rows: bool = True
+    fresh: bool = True  # a batch was told of since it last asked
+    swept: int = 0
+    told: set[int] = field(default_factory=set)  # batches
+
+
+@dataclass
+class Plain:
+    world: World
+    faults: tuple[str, ...] = ()
+    queries: dict[str, PlainQuery] = field(default_factory=dict)
+    policy: Any = None
+
+    def __post_init__(self) -> None:
+        self.policy = order_policy("klink")
+
+    def take(self, message: Message) -> None:
+        match message:
+            case Started(spec=spec):
+                self.queries[spec.name] = PlainQuery(spec, {i.name: PlainInput(i) for i in spec.inputs})
+            case Gone(query=name):
+                self.queries.pop(name, None)
+            case Asked(query=name, start=start):
+                query = self.queries[name]
+                query.waiting, query.had_rows, query.fresh = start, query.fresh and query.had_rows, False
+            case BatchSeen(query=name):
+                self._saw(self.queries.get(name), message)
+            case _:
+                pass
+
+    def _saw(self, query: PlainQuery | None, seen: BatchSeen) -> None:
+        if query is None or (seen.batch in query.told and "counts repeats" not in self.faults):
+            return
+        refused_below = query.swept if seen.batch - 1 in query.told else 0
+        query.told.add(seen.batch)
+        query.had_rows, query.fresh, query.swept = any(i.rows for i in seen.inputs), True, seen.watermark or 0
+        for told in seen.inputs:
+            mine = query.inputs[told.name]
+            if told.foremost is not None:
+                mine.newest = max(mine.newest or 0, told.foremost)
+            mine.view.timeless += told.timeless
+            mine.view.future += told.future
+            mine.view.late_rows += round(sum(rows for moment, rows in told.old if moment < refused_below))
+
+    def turn(self) -> WallMs:
+        now = self.world.now
+        for name, query in list(self.queries.items()):
+            if query.waiting is None or (query.granted_at is not None and now - query.granted_at < self._pace(query)):
+                continue
+            start, query.waiting, query.granted_at = query.waiting, None, now
+            self.world.release(name, self._offset(query, start, now))
+        return WallMs(self.world.clock.now() + 10)
+
+    def _pace(self, query: PlainQuery) -> int:
+        if "sleeps" in self.faults:
+            return 60_000
+        return 0 if query.had_rows or query.spec.bounded else PACE_MS
+
+    def _offset(self, query: PlainQuery, start: dict[str, int], now: int) -> dict[str, int]:
+        limits = [None if i.newest is None else i.newest - i.spec.patience_ms for i in query.inputs.values()]
+        if "by the clock" in self.faults:
+            limits = [now - i.spec.patience_ms for i in query.inputs.values()]
+        if "the foremost decides" in self.faults:
+            limits = [max((x for x in limits if x is not None), default=None)]
+        if "announces ahead" in self.faults and None not in limits:
+            limits = [x + 5_000 for x in limits if x is not None]
+        ripe = 0 if None in limits else query.spec.deadlines.upto(min(FAR_MS, *(x for x in limits if x is not None)))
+        if "goes back" in self.faults and start["seq"] == 5:
+            return {**start, "seq": 6, "wm": start["wm"] - 1_000}
+        if ripe <= start["wm"] or "announces nothing" in self.faults:
+            # After a restart Spark does not sweep by itself what was announced before.
+            return {**start, "seq": start["seq"] + 1} if start["wm"] > query.swept and not query.spec.bounded else start
+        return {"seq": start["seq"] + 1, "wm": ripe, "live": 0}
