@@ -25,7 +25,7 @@ def never_sweep_early(decision: Decision, seen: Snapshot) -> Decision:
 def never_beyond_ripe(decision: Decision, seen: Snapshot) -> Decision:
     """A watermark that is not ripe may be announced only where Spark asks every source after the gate."""
     query = _granted(decision, seen)
-    if query is None or not isinstance(decision, Grant) or decision.announce is None or (query.ahead and query.live):
+    if query is None or not isinstance(decision, Grant) or decision.announce is None or query.leads:
         return decision
     ripe = query.ripe(seen.now)
     if ripe is not None and decision.announce <= ripe:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from headway.estimate.delays import Epochs, moments
 from headway.estimate.rates import Rate
 from headway.estimate.tail import Tail
-from headway.loop.liveness import Liveness, mostly_ahead
+from headway.loop.liveness import Liveness
 from headway.loop.partitions import Partitions
 from headway.loop.sampler import Sampler
 from headway.model.message import InputSeen, InputSpec, PartSeen
-from headway.model.time import EventMs, WallMs
+from headway.model.time import LATEST, EventMs, WallMs
 from headway.model.view import InputView
 
 ALL_PARTS = -1  # where partitions are not told apart
@@ -57,6 +57,7 @@ class InputTracker:
         self.read_at = began
         self.first_at = self.first_at or began
         self.portions = PORTIONS_FOR if left else max(0, self.portions - 1)
+        wall = WallMs(began + skew_ms)
         by_ours = seen.delays if self.spec.arrives or not skew_ms else tuple((d - skew_ms, n) for d, n in seen.delays)
         self.wall_is_right = (
             bool(skew_ms) and not self.spec.arrives
@@ -67,11 +68,11 @@ class InputTracker:
         for part in seen.parts:
             self.parts.setdefault(part.part, PartTracker()).saw(part, began)
         patience_ms = self._patience(seen)
-        by_its_own = mostly_ahead(by_ours) or seen.newest is None
-        newest = seen.foremost if by_its_own and seen.foremost is not None else seen.newest
-        self.liveness.saw(by_ours, newest, began, patience_ms, self.rate.rows_per_s)
+        # By a wall clock that was set back all rows are ahead, and `newest` knows none.
+        newest = seen.foremost if seen.newest is None and skew_ms < 0 else seen.newest
+        self.liveness.saw(by_ours, newest, seen.foremost, began, patience_ms)
         slow = self._slow(began, patience_ms)
-        frontier = max((f for f in (self.view.frontier, newest) if f is not None), default=None)
+        frontier = None if self.liveness.newest is None else EventMs(min(self.liveness.newest, LATEST))
         slowest = frontier
         if self.spec.slt_ms is not None and frontier is not None:
             # No source has come further than the clock: rows from the future must not make the present late.
@@ -85,7 +86,7 @@ class InputTracker:
             frontier=frontier if self.spec.slt_ms is not None else min([p.newest for p in slow], default=frontier),
             slowest=slowest,
             rows_per_s=self.rate.rows_per_s,
-            late_rows=self.view.late_rows + late_rows(seen, refused_below),
+            late_rows=self.view.late_rows + late_rows(seen, refused_below, wall - self._least_ms, wall),
             timeless=self.view.timeless + seen.timeless,
             future=self.view.future + seen.future,
             # A sample's window waits for nobody's delay: it goes when we let it go.
@@ -100,9 +101,14 @@ class InputTracker:
             self.view,
             live=liveness.live(limited) and not (slow_parts or self.lagging or gate),
             idle=liveness.idle,
-            caught_at=liveness.caught_at if limited else None,
+            caught_at=liveness.caught_at if limited or liveness.idle else None,
             held_until=self.view.held_until if liveness.watched or gate else liveness.held_until,
         )
+
+    @property
+    def _least_ms(self) -> int:
+        """Rows older than this when they are read are told of by the tenth of a second."""
+        return self.spec.patience_ms if self.spec.policy is None else self.spec.policy.least_ms
 
     def _within_idle(self, ms: int) -> bool:
         return self.spec.idle_after_ms is None or ms < self.spec.idle_after_ms
@@ -152,7 +158,7 @@ class InputTracker:
 
     def found_none(self, at: WallMs) -> None:
         """We looked then, and there was nothing to read: not even a batch tells of it."""
-        self.liveness.saw((), None, at, self.view.patience_ms, self.view.rows_per_s)
+        self.liveness.saw((), None, None, at, self.view.patience_ms)
         self._judge(bool(self._slow(at, self.view.patience_ms)))
 
 
@@ -169,12 +175,18 @@ class PartTracker:
         self.fastest_ms = seen.fastest_ms
 
 
-def late_rows(seen: InputSeen, refused_below: EventMs) -> int:
+def late_rows(seen: InputSeen, refused_below: EventMs, told_below: int, read_at: int) -> int:
     """Rows older than the watermark that refused them, counted before any aggregation.
 
     None of a batch's rows is late unless its oldest is; beyond that the counts of its old rows per tenth of a second tell.
+    They tell of rows older than `told_below`. Rarely does a watermark refuse younger ones; of those only their delays tell, by
+    the clock that said `read_at`.
     """
     if seen.oldest is None or seen.oldest >= refused_below:
         return 0
+    if seen.foremost is not None and seen.foremost < refused_below:
+        return seen.rows - seen.timeless - seen.future
     below = sum(rows for moment, rows in seen.old if moment < refused_below)
+    if refused_below > told_below:
+        below += sum(rows for delay, rows in seen.delays if told_below <= read_at - delay < refused_below)
     return max(1, round(below))

@@ -12,8 +12,6 @@ from headway.model.time import EventMs, WallMs
 
 LIVE_MEMORY = 20  # batches with rows, over which the fastest row tells whether a stream keeps up
 LEAD_MS = 60_000  # clocks differ: a row this far ahead of ours may still tell how far its stream has come
-LEAST_SILENCE_MS = 400  # a shorter one is chance
-GAPS = 8  # silent for so many of its usual gaps, it is not chance any more: once in three thousand, for a steady stream
 
 Histogram = Sequence[tuple[float, float]]  # delay in ms, rows
 
@@ -26,33 +24,38 @@ class Liveness:
     most_ms: int  # how long stragglers are waited for at most
     watched: bool = False  # a broker tells of silence between batches, and better
     fastest: list[float] = field(default_factory=list)  # of the last batches with rows
-    ages: list[float] = field(default_factory=list)  # how old the newest row was at the last looks, while nothing was wrong
+    leads: list[tuple[float, float]] = field(default_factory=list)  # of the last batches: rows ahead of the clock, and all
     newest: EventMs | None = None
     rows_at: WallMs | None = None  # when rows last came, or when we first looked
-    ahead: bool = False  # most of its rows are ahead of the clock: its clock is another one
-    behind: bool = False  # it has fallen silent, or behind
+    behind: bool = False  # it has fallen silent, or behind: at the last look its newest row was older than our patience
     idle: bool = False
     caught_at: WallMs | None = None  # when a look found nothing left to read
 
-    def saw(self, delays: Histogram, newest: EventMs | None, at: WallMs, patience_ms: int, rows_per_s: float) -> None:
-        """Take in a look at that moment; no delays: it found no rows with a time."""
+    def saw(
+        self, delays: Histogram, newest: EventMs | None, foremost: EventMs | None, at: WallMs, patience_ms: int
+    ) -> None:
+        """Take in a look at that moment; no delays: it found no rows with a time.
+
+        `newest` leaves out rows that are ahead of the clock, `foremost` does not.
+        """
         if delays:
-            self.ahead = mostly_ahead(delays)
+            self.leads = [*self.leads[1 - LIVE_MEMORY :], _lead(delays)]
             if (soonest := fastest_ms(delays)) is not None and not self.ahead:
                 self.fastest = [*self.fastest[1 - LIVE_MEMORY :], soonest]
-            self.newest = max((t for t in (self.newest, newest) if t is not None), default=None)
+            reached = foremost if self.ahead else newest
+            self.newest = max((t for t in (self.newest, reached) if t is not None), default=None)
             self.caught_at = None
         else:
             self.caught_at = at
         if delays or self.rows_at is None:
             self.rows_at = at
         self.idle = self.idle_after_ms is not None and at - self.rows_at >= self.idle_after_ms
-        age = float(at - self.newest) if self.newest is not None else 0.0
-        usual = max(patience_ms, LEAST_SILENCE_MS, 2 * max(self.ages, default=0.0))
-        usual = max(usual, GAPS / rows_per_s * 1000) if rows_per_s > 0 else usual
-        self.behind = not self.watched and age > usual
-        if not self.behind:
-            self.ages = [*self.ages[1 - LIVE_MEMORY :], age]
+        self.behind = not self.watched and self.newest is not None and at - self.newest > patience_ms
+
+    @property
+    def ahead(self) -> bool:
+        """Whether most of its rows are ahead of the clock, by more than clocks differ: then its clock is another one."""
+        return sum(n for n, _ in self.leads) > sum(n for _, n in self.leads) / 2
 
     @property
     def recent(self) -> bool:
@@ -83,6 +86,5 @@ def fastest_ms(delays: Iterable[tuple[float, float]]) -> float | None:
     return min((d for d, _ in delays if d >= -LEAD_MS), default=None)
 
 
-def mostly_ahead(delays: Histogram) -> bool:
-    """Whether most rows are ahead of the clock, by more than clocks differ."""
-    return sum(n for d, n in delays if d < -LEAD_MS) > sum(n for _, n in delays) / 2
+def _lead(delays: Histogram) -> tuple[float, float]:
+    return sum(n for d, n in delays if d < -LEAD_MS), sum(n for _, n in delays)

@@ -67,6 +67,8 @@ class QueryTracker:
         self.batches += 1
         self._last = batch
         read = dict(batch.read)
+        if self.granted_at is None and batch.dropped:  # run again after a crash: by which watermark it refused, nobody says
+            self.refusing = EventMs(batch.watermark or 0)
         looked = batch.began if self._asked_at is None else WallMs(min(batch.began, self._asked_at))
         for tracker in self.inputs.values():
             tracker.read = read.get((tracker.spec.source or "").partition("@")[0], tracker.read)

@@ -100,7 +100,7 @@ def _row(view: "QueryView") -> tuple[float, ...]:
         view.waiting_since is not None,
         view.running,
         view.live,
-        view.ahead and view.live and not (view.pending or view.reads_every_ms or view.trigger_ms),
+        view.leads and not (view.pending or view.reads_every_ms or view.trigger_ms),
         -inf if view.due is None else view.due,
         view.deadline,
         view.fixed_ms,

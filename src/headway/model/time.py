@@ -10,6 +10,8 @@ from headway.errors import SettingError
 
 WallMs = NewType("WallMs", int)  # when we act: milliseconds on the controller's clock
 EventMs = NewType("EventMs", int)  # when it happened: milliseconds inside the data
+# No watermark goes beyond 9989: a control row stands ten years after it, and calendars end with 9999.
+LATEST = EventMs(253_055_232_000_000)
 
 
 class Clock(Protocol):

@@ -12,6 +12,7 @@ from headway.model.time import EventMs, WallMs
 LEAST_PER_ROW_MS = 0.005
 # A query without rows and without open windows is asked no more and no less often than this.
 SILENT_LEAST_MS, SILENT_MOST_MS = 6_000, 10_000
+SILENT_FRESH_MS = 1_000  # where rows are wanted as soon as they come
 # Whatever its windows, a query is read this often: a window of a day must not find a day's rows at its end. And a watermark
 # is announced no further ahead: until it is swept no batch may run, also not after a restart.
 READ_MOST_MS = 10_000
@@ -87,6 +88,7 @@ class QueryView:
     # Worked out once when the view is made, because every decision reads them for every query.
     pending: bool = field(init=False)  # the next batch will sweep a watermark that is announced already
     live: bool = field(init=False)
+    leads: bool = field(init=False)  # a watermark may be announced before it is ripe
     deadline: EventMs = field(init=False)  # the end of the window that the next sweep is for
     due: WallMs | None = field(init=False)  # when the next batch is wanted; None before the first: nothing is known yet
     patience_ms: int = field(init=False)
@@ -101,7 +103,9 @@ class QueryView:
         active = [i for i in self.inputs if not i.idle] or self.inputs  # an idle input holds nobody back
         known: dict[str, Any] = {
             "pending": self.announced > self.swept,
-            "live": bool(self.inputs) and all(i.live for i in active),
+            "live": (live := bool(self.inputs) and all(i.live for i in active)),
+            # What an idle input will bring when it speaks again, nobody knows: it is let go only for what is over.
+            "leads": self.ahead and live and not all(i.idle for i in self.inputs),
             "patience_ms": max((i.patience_ms for i in self.inputs), default=0),
             "rows_per_s": sum(i.rows_per_s for i in self.inputs),
             "backlog": sum(i.backlog or 0 for i in self.inputs),
@@ -141,6 +145,8 @@ class QueryView:
             return WallMs(self.granted_at + self._rows_missing_ms(self.granted_at))
         if not (silent and self.inputs):
             return WallMs(self.granted_at + self.pace_ms)
+        if self.fresh_ms is not None:
+            return WallMs(self.granted_at + max(self.fresh_ms, SILENT_FRESH_MS))
         # Should rows have come, this is when their first window is due; asking sooner would only cost. But a window of an
         # hour must not find an hour's rows at its end.
         due = self.deadlines.after(self.granted_at + SILENT_LEAST_MS - self.patience_ms - 1) + self.patience_ms

@@ -20,7 +20,7 @@ def announce(query: QueryView, now: WallMs, *, ahead: bool, crowd: float = 0.0) 
         return None
     ripe = query.deadlines.upto(limit)
     due = ripe if ripe > query.announced and ripe > 0 else None
-    if not (ahead and query.ahead and query.live):
+    if not (ahead and query.leads):
         return due
     reach = query.reaches(now) - query.patience_ms
     coming = max(query.deadlines.after(max(limit, query.announced)), query.deadlines.upto(reach) if query.trigger_ms else 0)

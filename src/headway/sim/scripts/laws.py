@@ -91,10 +91,12 @@ def late_rows_are_counted(trace: Trace, kept: Kept) -> Iterator[str]:
     """
     exact = kept.spark.windows.size_ms % 100 == 0 and kept.spark.windows.slide_ms % 100 == 0
     refused = {key for look in _reported(kept) if look.ran for _, key in look.ran.refused}
+    # Of a batch that is run again after a crash nobody says by which watermark it refuses: it may be counted too much.
+    again = any(look.done_run != look.run for look in _reported(kept))
     for name, rows in kept.rows.items():
         there = sum(r.key in refused for r in rows)
         said = trace.counted.get((kept.last.name, name), {}).get("late", 0)
-        if said != there if exact else bool(said) < bool(there):
+        if (said != there if exact and not again else said < there) if exact else bool(said) < bool(there):
             yield f"{there} rows of {name} were refused, and {said} were counted as late"
 
 
@@ -215,6 +217,8 @@ def nobody_is_stuck(trace: Trace, kept: Kept) -> Iterator[str]:
         )
         for i in query.inputs
     ]
+    # Windows of a stream that keeps up with the clock, and will end in the future, may wait for the clock.
+    bounds += [trace.end - settle + max(0, i.skew_ms) - i.patience_ms for i in query.inputs]
     watermark = min(stock, *bounds)
     if kept.spark.mode == "append":
         for end in sorted(end for end in kept.spark.state if end <= watermark)[:1]:

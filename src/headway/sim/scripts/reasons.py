@@ -5,13 +5,13 @@ carried a watermark of E or more to Spark, the *sweeping* batch was the first to
 are refused. Each input of the query must have given one of these reasons for it:
 
     rows    newest event time read before - patience >= E: what stock Spark goes by
-    clock   it was live: at the last look before E, its newest row was no older than patience; and patience was over when the
-            window was swept. No more than ten seconds before E may it have been announced.
-    idle    it had no row for `idle_after` when the window was swept, and had been live. One that never was live may be left
-            out too, but only while another input gives a better reason.
+    clock   it was live: at the last look before the announcement its newest row was no older than patience; and patience was
+            over when the window was swept. No more than ten seconds before that may it have been announced.
+    idle    it had no row for `idle_after` when the window was announced or swept, and had been live. One that never was live
+            may be left out too, but only while another input gives a better reason.
 
 An input by rows alone (`idle_after="never"`, bounded runs, no gate) has the first reason only. One that hands out portions is
-never live, but may be left out.
+never live, but may be idle.
 """
 
 from collections.abc import Iterator
@@ -90,13 +90,13 @@ class Evidence:
         if announced is None or not announced.gated or by_rows_only(announced, name):
             return None
         if portions(announced):
-            return "left out" if self._idle(name, end, announced, swept) else None
+            return self._idle(name, end, announced, swept)
         return "clock" if self._live(name, end, announced, swept) else self._idle(name, end, announced, swept)
 
     def _live(self, name: str, end: int, announced: Look, swept: Look) -> bool:
         patience = setting(announced, name).patience_ms
-        looks = [look for look in self.before(swept.granted_at, announced.run) if look.granted_at < end]
-        if not looks or end - announced.granted_at > MOST_AHEAD_MS:
+        looks = self.before(announced.granted_at, announced.run)
+        if not looks or end + patience - announced.granted_at > MOST_AHEAD_MS:
             return False
         events = [r.event for look in looks for r in look.taken[name] if r.event is not None]
         for off_then, off_now in self._clocks(looks[-1].granted_at, swept.granted_at):
@@ -112,13 +112,19 @@ class Evidence:
         return [(0, 0)] + [(wall, wall)] * (wall != 0 and wall == self.trace.wall_off(now))
 
     def _idle(self, name: str, end: int, announced: Look, swept: Look) -> Reason | None:
+        """It had been silent for long enough when the window was announced, by the looks before, or when it was swept."""
+        for moment in (announced.granted_at, swept.granted_at):
+            if reason := self._idle_at(moment, name, end, announced, swept):
+                return reason
+        return None
+
+    def _idle_at(self, moment: int, name: str, end: int, announced: Look, swept: Look) -> Reason | None:
         given = setting(announced, name)
-        looks = self.before(swept.granted_at, announced.run)
+        looks = self.before(moment, announced.run)
         if not looks or given.idle_after_ms is None:
             return None
-        spoke = next((look for look in reversed(looks) if look.taken[name]), None)
-        silent = swept.granted_at - (spoke or looks[0]).granted_at
-        if silent < given.idle_after_ms - CLOCK_MS:
+        spoke = next((look for look in reversed(looks) if any(r.event is not None for r in look.taken[name])), None)
+        if moment - (spoke or looks[0]).granted_at < given.idle_after_ms - CLOCK_MS:
             return None
         over = swept.granted_at >= end + given.patience_ms - CLOCK_MS
         if spoke is not None and over:

@@ -30,13 +30,21 @@ class TwoClocks:
     """The machine's wall clock, which can be set, and its monotonic clock, which cannot."""
 
     true: VirtualClock
-    off: int = 0
+    off: int = 0  # how far the wall clock is ahead of true time
+    followed: int = 0  # and how far the controller's own is
 
     def now(self) -> WallMs:
+        """By the controller's own clock, which goes on as the monotonic clock does."""
+        return WallMs(BASE + self.true.at + self.followed)
+
+    def wall(self) -> WallMs:
         return WallMs(BASE + self.true.at + self.off)
 
-    def steady(self) -> int:
-        return self.true.at
+    def skew_ms(self) -> int:
+        return self.off - self.followed
+
+    def follow_wall(self) -> None:
+        self.followed = self.off
 
 
 class Mind(Protocol):
@@ -108,7 +116,7 @@ class World:
             spark = SparkQuery(query.windows, {i.name: SHIFT_MS for i in query.inputs}, query.mode)
             kept = self.trace.queries[query.name] = Kept(spark, rows, last=query)
             times = {name: [row.at for row in of_input] for name, of_input in rows.items()}
-            self.lives[query.name] = life = _Life(query, kept, Line(self.clock.now), times)
+            self.lives[query.name] = life = _Life(query, kept, Line(self.clock.wall), times)
             self.agenda.at(query.starts_ms, lambda life=life: self._start(life, life.query))  # type: ignore[misc]
         for action in script.actions:
             if action["do"] not in ("rows", "stream"):
@@ -166,7 +174,7 @@ class World:
             self._later(life, STARTING_MS, lambda: self._ask(life))
         else:
             look = next(look for look in reversed(life.kept.looks) if look.batch == again.batch)
-            self._later(life, STARTING_MS, lambda: self._run(life, again, look, self.clock.now()))
+            self._later(life, STARTING_MS, lambda: self._run(life, again, look, self.clock.wall()))
 
     def _introduce(self, life: _Life) -> None:
         if self.mind is not None and not life.known and self.now >= life.cut_until:
@@ -207,11 +215,8 @@ class World:
         self._later(life, ALONE_MS, lambda: self._proceed(life, start, life.line.ungated(start), gated=False))
 
     def _next(self, life: _Life, pause_ms: int = 0) -> None:
-        """Ask again, on the next tick of the user's trigger if there is one."""
-        wait, every = pause_ms, life.query.trigger_ms
-        if every:
-            wait = max(wait, life.asked_at // every * every + every - self.now)
-        self._later(life, wait, lambda: self._ask(life))
+        """Ask again. The user's own trigger is kept by the gate: Spark itself has none."""
+        self._later(life, pause_ms, lambda: self._ask(life))
 
     def _arrived(self, life: _Life, name: str, at: int) -> int:
         return bisect_right(life.times[name], at)
@@ -230,7 +235,7 @@ class World:
             upto[i.name] = there if i.limit is None else min(there, first + i.limit)
             left = left or upto[i.name] < there
             read[i.name] = life.kept.rows[i.name][first : upto[i.name]]
-        wall, horizons = self.clock.now(), {i.name: i.horizon_ms for i in query.inputs}
+        wall, horizons = self.clock.wall(), {i.name: i.horizon_ms for i in query.inputs}
         taken = {n: [r for r in rows if not beyond(r.event, wall, horizons[n])] for n, rows in read.items()}
         look = Look(query, life.run, at, self.now, wall, read, taken, start, end, gated, left)
         offsets = {"control": end, **upto}
@@ -363,7 +368,8 @@ class World:
         self.agenda.at(self.agenda.clock.at + down_ms, self._rebuild)
 
     def _rebuild(self) -> None:
-        """A new controller: it is told of every query, and those at the gate ask again."""
+        """A new controller: it is told of every query, and those at the gate ask again. It begins by the wall clock."""
+        self.clock.follow_wall()
         self.mind = self._make(self)
         for life in self.lives.values():
             if life.up:
