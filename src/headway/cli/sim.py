@@ -11,7 +11,7 @@ from rich.table import Table
 from headway.bench.ledger import Ledger, Record, newest, origin
 from headway.bench.report import figures_page, spread_words
 from headway.bench.suite import Spread
-from headway.cli import given, screen, sim_aion, sim_patience, sim_slack
+from headway.cli import given, screen, sim_aion, sim_patience, sim_scripts, sim_slack
 from headway.cli.claims import LEDGER
 from headway.errors import HeadwayError, SettingError
 from headway.sim import calibrate as calibrating
@@ -24,6 +24,7 @@ JobsOption = Annotated[int | None, typer.Option(help="Runs at once; as many as t
 app.command("slack")(sim_slack.slack)
 app.command("patience")(sim_patience.patience)
 app.command("aion")(sim_aion.aion)
+app.command("scripts")(sim_scripts.scripts)
 
 
 @app.callback(invoke_without_command=True)

@@ -3,13 +3,13 @@
 A query aggregates windows over one or more inputs. What is modelled was read in Spark 4.3's sources (MicroBatchExecution,
 WatermarkTracker, WatermarkPropagator, StateStoreSaveExec) and is held against real Spark by tests/spark/test_spark_model.py:
 
-- a batch's offsets, watermark and timestamp are logged before it runs; a batch that was logged and not committed is run again
+- a batch's offsets, watermark and timestamp are logged before it runs; one that was logged and not committed is run again
   with the same of each. The commit holds the watermark of the next batch.
 - a row is refused for a window if window end <= watermark of the *previous* batch; a window is put out and forgotten if its
   end <= watermark of *this* batch.
-- each watermarked input remembers the newest event time - delay, in milliseconds rounded down, in memory only: after a restart
-  it counts as 0 until it has rows again. A row without event time counts as 1970. The query's watermark is the least of its
-  inputs', starts at 0, and never goes back.
+- each watermarked input remembers the newest event time - delay, in milliseconds rounded down, in memory only: after a
+  restart it counts as 0 until it has rows again. A row without event time counts as 1970. The query's watermark is the least
+  of its inputs', starts at 0, and never goes back.
 - a batch runs if an offset has changed, or if the watermark has passed the one by which the last batch *of this run* swept.
 
 The same model is stock Spark, with the user's patience as delay, and Spark under Headway, with ten years and control rows.

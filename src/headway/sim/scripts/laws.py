@@ -56,8 +56,8 @@ def rows_are_refused_only_as_the_contract_says(trace: Trace, kept: Kept) -> Iter
             if bad := [name for name, reason in reasons.items() if reason is None]:
                 row = rows[key]
                 yield (
-                    f"a row of {row.input} from {told(row.event or 0)}, there at {told(row.at)}, was refused by the batch of "
-                    f"{told(look.granted_at)}: its window's end {told(end)} was "
+                    f"a row of {row.input} from {told(row.event or 0)}, there at {told(row.at)}, was refused by the batch "
+                    f"of {told(look.granted_at)}: its window's end {told(end)} was "
                     + (f"announced at {told(announced.granted_at)} and " if announced else "")
                     + f"swept at {told(swept.granted_at)}, for which {' and '.join(bad)} gave no reason; stock keeps the row"
                 )
@@ -78,7 +78,12 @@ def rows_alone_refuse_what_stock_refuses(trace: Trace, kept: Kept) -> Iterator[s
 def future_rows_are_beyond_the_horizon(trace: Trace, kept: Kept) -> Iterator[str]:
     """A row is set aside only if it is further ahead of one of the machine's clocks than the horizon."""
     for look in kept.batches:
-        aside = [r for name, rows in look.read.items() for r in rows if len(rows) > len(look.taken[name]) and r not in look.taken[name]]
+        aside = [
+            r
+            for name, rows in look.read.items()
+            for r in rows
+            if len(rows) > len(look.taken[name]) and r not in look.taken[name]
+        ]
         for row in aside:
             if not beyond(row.event, min(look.wall, look.at), setting(look, row.input).horizon_ms):
                 yield f"a row from {told(row.event or 0)} was set aside at {told(look.at)}"
@@ -144,7 +149,7 @@ def nothing_is_swept_before_it_is_ripe(trace: Trace, kept: Kept) -> Iterator[str
                 continue
             if by_rows_only(announced, i.name) or evidence._idle(i.name, swept, announced, look) is None:
                 early = swept + i.patience_ms - look.granted_at
-                yield f"the batch of {told(look.granted_at)} swept {told(swept)}, {early:,} ms before {i.name}'s patience was over"
+                yield f"the batch of {told(look.granted_at)} swept {told(swept)}, {early:,} ms too soon for {i.name}"
 
 
 def queries_with_rows_are_read(trace: Trace, kept: Kept) -> Iterator[str]:
@@ -203,7 +208,9 @@ def nobody_is_stuck(trace: Trace, kept: Kept) -> Iterator[str]:
         yield "it never ran" if not kept.looks else "a bounded run has not ended"
         return
     settle = 0 if query.bounded else READ_MS * (1 + len(trace.script.queries)) + 3 * query.trigger_ms
-    stock = max((spark.watermark for look, spark, _ in stock_batches(kept) if (look.done_at or 0) <= trace.end - settle), default=0)
+    stock = max(
+        (spark.watermark for look, spark, _ in stock_batches(kept) if (look.done_at or 0) <= trace.end - settle), default=0
+    )
     told_of = [look for look in _reported(kept) if (look.told_at or 0) <= trace.end - settle]
     bounds = [
         max(

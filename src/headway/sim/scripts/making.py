@@ -1,5 +1,6 @@
 """Scripts at random: bad days as users have had them, and worse. The same seed gives the same script."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -7,7 +8,16 @@ from headway.sim.scripts.script import DAY_MS, Action, Input, Query, Script
 
 HOUR_MS = 3_600_000
 YEAR_9999_MS = 251_882_697_600_000  # after BASE
-WINDOWS = ((3_000, None), (1_000, None), (2_000, None), (5_000, 1_000), (4_000, 2_000), (10_000, None), (60_000, None), (700, None))
+WINDOWS = (
+    (3_000, None),
+    (1_000, None),
+    (2_000, None),
+    (5_000, 1_000),
+    (4_000, 2_000),
+    (10_000, None),
+    (60_000, None),
+    (700, None),
+)
 PATIENCES = (500, 0, 100, 1_000, 3_000, 500, 200, 15_000)
 OTHERS = ("first-come", "round-robin", "highest-rate", "streambox", "response-ratio")
 
@@ -22,13 +32,20 @@ def script(seed: int, number: int) -> Script:
         actions.append(_trouble(dice, queries, length))
     policy = "klink" if dice.random() < 0.8 else dice.choice(OTHERS)
     return Script(
-        queries, tuple(sorted(actions, key=lambda a: int(a["at"]))), length, dice.choice((1, 1, 2)), policy, f"{seed}/{number}"
+        queries,
+        tuple(sorted(actions, key=lambda a: int(a["at"]))),
+        length,
+        dice.choice((1, 1, 2)),
+        policy,
+        f"{seed}/{number}",
     )
 
 
 def _query(dice: Random, name: str) -> Query:
     window, slide = dice.choice(WINDOWS)
     inputs = tuple(_input(dice, label) for label in ("ab" if dice.random() < 0.3 else "a"))
+    if dice.random() < 0.15:  # as stock Spark, to the letter
+        inputs = tuple(replace(i, idle_after_ms=None, horizon_ms=None) for i in inputs)
     bounded = dice.random() < 0.08
     return Query(
         name, inputs, window, slide,
@@ -81,7 +98,9 @@ def _stretch(dice: Random, to: dict[str, Any], given: Input, query: Query, at: i
         return [stream | {"kind": kind, "released": until + dice.choice((-1_000, 0, 500, 3_000, 15_000))}]
     if kind == "old":  # a replay, faster than it once was
         speed = dice.choice((1, 10, 60))
-        return [stream | {"kind": kind, "skew_ms": given.skew_ms - dice.choice((20_000, HOUR_MS, 30 * DAY_MS)), "speed": speed}]
+        return [
+            stream | {"kind": kind, "skew_ms": given.skew_ms - dice.choice((20_000, HOUR_MS, 30 * DAY_MS)), "speed": speed}
+        ]
     if kind == "late":  # all of it is later than patience allows
         return [stream | {"kind": kind, "delays": [given.patience_ms + dice.choice((100, 2_000, 12_000))]}]
     if kind == "burst":
@@ -95,14 +114,14 @@ def _odd_rows(dice: Random, to: dict[str, Any], query: Query, given: Input, leng
     slide = query.slide_ms or query.window_ms
     edge = (at - given.patience_ms) // slide * slide  # a window's end that patience lets go about now
     kind = dice.choice(("edge", "edge", "timeless", "future", "future", "ahead", "late"))
-    events: list[int | None] = {
+    events: dict[str, list[int | None]] = {
         "edge": [edge, edge - 1, edge + 1, edge + slide],
         "timeless": [None, None],
         "future": [at + dice.choice((40 * DAY_MS, YEAR_9999_MS, DAY_MS + 1, 2 * HOUR_MS))],
         "ahead": [at + dice.choice((500, 5_000, 59_000, 61_000, 600_000))],
         "late": [at - dice.choice((1_000, 5_000, 30_000)), edge - 2 * slide],
-    }[kind]
-    return {"do": "rows", "at": at, **to, "kind": kind, "events": events}
+    }
+    return {"do": "rows", "at": at, **to, "kind": kind, "events": events[kind]}
 
 
 def _trouble(dice: Random, queries: tuple[Query, ...], length: int) -> Action:
@@ -111,8 +130,8 @@ def _trouble(dice: Random, queries: tuple[Query, ...], length: int) -> Action:
     return dice.choice((
         {"do": "restart", "at": at, "query": query, "down": down, "settings": dice.choice(_SETTINGS)},
         {"do": "restart", "at": at, "query": query, "down": down, "settings": {}},
-        {"do": "crash", "at": at, "query": query, "down": down, "when": dice.choice(("before-log", "after-log", "after-sink"))},
-        {"do": "crash", "at": at, "query": query, "down": down, "when": dice.choice(("before-log", "after-log", "after-sink"))},
+        {"do": "crash", "at": at, "query": query, "down": down, "when": dice.choice(_WHEN)},
+        {"do": "crash", "at": at, "query": query, "down": down, "when": dice.choice(_WHEN)},
         {"do": "driver", "at": at, "down": down},
         {"do": "controller", "at": at, "down": dice.choice((100, 1_000, 3_000))},
         {"do": "hang-up", "at": at, "query": query, "down": dice.choice((100, 3_000, 12_000))},
@@ -122,6 +141,7 @@ def _trouble(dice: Random, queries: tuple[Query, ...], length: int) -> Action:
     ))  # fmt: skip
 
 
+_WHEN = ("before-log", "after-log", "after-sink")
 _SETTINGS: tuple[dict[str, Any], ...] = (
     {"limit": 3, "whole": False},
     {"limit": None, "whole": True},

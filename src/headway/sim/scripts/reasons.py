@@ -1,8 +1,8 @@
 """Why a row may be missing from a window: the contract of docs/semantics.md, worked out from what really happened.
 
 Nothing here asks the controller what it thought. For a window that ends at E there are two moments: the *announcing* look
-carried a watermark of E or more to Spark, the *sweeping* batch was the first to act upon it. From then on rows of that window
-are refused. Each input of the query must have given one of these reasons for it:
+carried a watermark of E or more to Spark, the *sweeping* batch was the first to act upon it. From then on rows of that
+window are refused. Each input of the query must have given one of these reasons for it:
 
     rows    newest event time read before - patience >= E: what stock Spark goes by
     clock   it was live: at the last look before the announcement its newest row was no older than patience; and patience was
@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from headway.loop.liveness import LIVE_MEMORY
 from headway.sim.scripts.engine import Row, SparkQuery
 from headway.sim.scripts.reports import AHEAD_MS
 from headway.sim.scripts.script import BASE, Input
@@ -33,7 +34,7 @@ def stock_batches(kept: Kept) -> Iterator[tuple[Look, SparkQuery, set[tuple[int,
 
     It restarts where the query did, and its watermark goes by the rows with the user's patience.
     """
-    spark, run = SparkQuery(kept.spark.windows, {name: 0 for name in kept.rows}, kept.spark.mode), 0
+    spark, run = SparkQuery(kept.spark.windows, dict.fromkeys(kept.rows, 0), kept.spark.mode), 0
     for look in sorted(kept.batches, key=lambda look: look.batch or 0):
         if look.done_run != run:
             run = look.done_run
@@ -89,9 +90,9 @@ class Evidence:
             return "rows"
         if announced is None or not announced.gated or by_rows_only(announced, name):
             return None
-        if portions(announced):
-            return self._idle(name, end, announced, swept)
-        return "clock" if self._live(name, end, announced, swept) else self._idle(name, end, announced, swept)
+        if not portions(announced) and self._live(name, end, announced, swept):
+            return "clock"
+        return self._idle(name, end, announced, swept)
 
     def _live(self, name: str, end: int, announced: Look, swept: Look) -> bool:
         patience = setting(announced, name).patience_ms
@@ -123,16 +124,21 @@ class Evidence:
         looks = self.before(moment, announced.run)
         if not looks or given.idle_after_ms is None:
             return None
-        spoke = next((look for look in reversed(looks) if any(r.event is not None for r in look.taken[name])), None)
-        if moment - (spoke or looks[0]).granted_at < given.idle_after_ms - CLOCK_MS:
+        spoken = [n for n, look in enumerate(looks) if any(r.event is not None for r in look.taken[name])]
+        if moment - looks[spoken[-1] if spoken else 0].granted_at < given.idle_after_ms - CLOCK_MS:
             return None
-        over = swept.granted_at >= end + given.patience_ms - CLOCK_MS
-        if spoke is not None and over:
-            events = [r.event for r in spoke.taken[name] if r.event is not None]
-            for off, _ in self._clocks(spoke.granted_at, spoke.granted_at):
-                if any(-AHEAD_MS <= spoke.granted_at + off - e <= given.patience_ms + CLOCK_MS for e in events):
-                    return "idle"
-        return "left out"
+        # The last rows before a silence wait for a look, and are old when they are read: the looks before that count too.
+        live = any(self._fresh(looks[n], name) for n in spoken[-LIVE_MEMORY:])
+        return "idle" if live and swept.granted_at >= end + given.patience_ms - CLOCK_MS else "left out"
+
+    def _fresh(self, look: Look, name: str) -> bool:
+        """Whether its newest row was read within patience of its event time, by one clock or the other."""
+        patience, events = setting(look, name).patience_ms, [r.event for r in look.taken[name] if r.event is not None]
+        return any(
+            -AHEAD_MS <= look.granted_at + off - e <= patience + CLOCK_MS
+            for off, _ in self._clocks(look.granted_at, look.granted_at)
+            for e in events
+        )
 
 
 def newest(look: Look, name: str) -> int | None:

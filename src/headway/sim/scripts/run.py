@@ -8,11 +8,11 @@ from typing import Any
 
 from headway.sim.scripts import making
 from headway.sim.scripts.laws import Violation, broken
-from headway.sim.scripts.script import Action, Input, Query, Script
+from headway.sim.scripts.script import Action, Input, Query, Script, kind_of
 from headway.sim.scripts.trace import Trace
 from headway.sim.scripts.world import Maker, World, real
 
-CHUNK = 25  # scripts that one process plays before it tells
+CHUNK = 10  # scripts that one process plays before it tells
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Tally:
 
     def add(self, number: int, trace: Trace, violations: list[Violation]) -> None:
         self.scripts += 1
-        kinds = Counter(a.get("kind", a["do"]) for a in trace.script.actions)
+        kinds = Counter(map(kind_of, trace.script.actions))
         self.actions += kinds
         self.touched.update(kinds.keys())
         for kept in trace.queries.values():
@@ -111,7 +111,7 @@ def _smaller(script: Script) -> Iterator[Script]:
     for n, query in enumerate(script.queries):
         for other_query in _plainer_query(query):
             yield replace(script, queries=(*script.queries[:n], other_query, *script.queries[n + 1 :]))
-    last = max((a.get("until", a["at"]) for a in script.actions), default=0)
+    last = max((int(a["until"] if "until" in a else a["at"]) for a in script.actions), default=0)
     for shorter in (last + 1_000, script.length_ms // 2):
         if shorter < script.length_ms:
             yield replace(script, length_ms=shorter)

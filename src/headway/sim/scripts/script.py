@@ -1,11 +1,12 @@
-"""A script: queries with their settings, and what happens to them when. Plain data, so that a bad day can be kept and replayed.
+"""A script: queries with their settings, and what happens to them when. Plain data: a bad day can be kept and replayed.
 
 Times are milliseconds after the script's midnight (`BASE`). What may happen, each with `at`:
 
     rows        events=[...] of `input` come in at `at`; None is a row without a time
     stream      a row every `every` ms from `at` to `until`, `delays` in turn after its event time; with `released`, none of
-                them comes in before that moment (they were held up together); `skew_ms` moves event times, `speed` times them
-    restart     the query is stopped, in the middle of its batch if need be, and started `down` ms later with other `settings`
+                them comes in before that moment (they were held up together); `skew_ms` is added to event times, and with
+                `speed` they pass faster than time does
+    restart     the query is stopped, in the middle of its batch if need be, and started `down` ms later with new `settings`
     crash       the query's next batch dies `when` = before-log, after-log or after-sink; restarted `down` ms later
     driver      everything dies at once, and is started again `down` ms later
     controller  the controller alone dies, and is built anew `down` ms later
@@ -132,6 +133,11 @@ def _unusual(query: Query) -> dict[str, Any]:
 
 def _differs(these: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in these.items() if value != usual[name]}
+
+
+def kind_of(action: Action) -> str:
+    """What is said of it in tables: streams and rows come in several kinds."""
+    return str(action.get("kind", action["do"]))
 
 
 def arrivals(action: Action) -> Iterator[tuple[int, int | None]]:

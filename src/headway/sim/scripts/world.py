@@ -16,13 +16,16 @@ from headway.sim.microbatch import Nothing
 from headway.sim.scripts.engine import Logged, Ran, Row, SparkQuery
 from headway.sim.scripts.line import ALONE_MS, SHIFT_MS, Line, Offset
 from headway.sim.scripts.reports import beyond, input_seen
-from headway.sim.scripts.script import BASE, Action, Query, Script, arrivals
+from headway.sim.scripts.script import BASE, Action, Query, Script, arrivals, kind_of
 from headway.sim.scripts.trace import Came, Kept, Look, Trace
 
 STARTING_MS = 50  # until a started query asks
 POLLING_MS = 10  # Spark's pause after it has found nothing to do
 FRESH_EVERY_MS, FRESH_DELAY_MS = 500, 50  # rows after the script's end
 CLOSING_MS = 10_000  # how long they come, and as long again for every query
+
+
+Counts = dict[str, dict[str, int]]  # rows by input and reason
 
 
 @dataclass
@@ -50,8 +53,10 @@ class TwoClocks:
 class Mind(Protocol):
     """What the world needs of a controller."""
 
-    queries: Mapping[str, Any]
     policy: OrderPolicy
+
+    @property
+    def queries(self) -> Mapping[str, Any]: ...
 
     def take(self, message: Message) -> None: ...
     def turn(self) -> WallMs: ...
@@ -84,6 +89,7 @@ class _Life:
     faults: list[Action] = field(default_factory=list)  # of its next reports
     report: tuple[BatchSeen, Look] | None = None  # not yet told
     ends: dict[str, int] | None = None  # how far a bounded run goes
+    counted: Counts = field(default_factory=dict)  # what was written down of the controller's counts
 
     @property
     def spark(self) -> SparkQuery:
@@ -105,7 +111,6 @@ class World:
         self.trace = Trace(script, {})
         self.lives: dict[str, _Life] = {}
         self.mind: Mind | None = make(self)
-        self._trackers: list[tuple[str, Any]] = []
         closing = script.length_ms + CLOSING_MS * (2 + len(script.queries)) + 3 * max(q.trigger_ms for q in script.queries)
         self.trace.end = BASE + closing
         key = 0
@@ -137,11 +142,13 @@ class World:
                 again = 1_000 if self.mind is None else self.mind.turn() - self.clock.now()
             except Exception as error:
                 place = traceback.extract_tb(error.__traceback__)[-1]
-                self.trace.raised.append(f"{type(error).__name__}: {error} ({place.filename.rsplit('/', 1)[-1]}, {place.name})")
+                self.trace.raised.append(
+                    f"{type(error).__name__}: {error} ({place.filename.rsplit('/', 1)[-1]}, {place.name})"
+                )
                 break
             wake = clock.at + max(1, min(again, 1_000))
-        self._count()
         for life in self.lives.values():
+            self._count(life)
             life.kept.last = life.query
         return self.trace
 
@@ -180,7 +187,7 @@ class World:
         if self.mind is not None and not life.known and self.now >= life.cut_until:
             life.known = True
             self._tell(Started(life.query.spec))
-            self._trackers.append((life.query.name, self.mind.queries.get(life.query.name)))
+            life.counted = _counts(self.mind.queries.get(life.query.name))
 
     def _later(self, life: _Life, ms: int, action: Callable[[], None]) -> None:
         """If it is still the same run then."""
@@ -194,7 +201,7 @@ class World:
         life.up, life.waiting, life.report = False, None, None
         life.kept.away.append((self.now, self.now + down_ms + STARTING_MS))
         if life.known:
-            self._tell(Gone(life.query.name))
+            self._gone(life)
         query = life.query.changed(dict(settings))
         self.agenda.at(self.agenda.clock.at + down_ms, lambda: self._start(life, query))
 
@@ -300,7 +307,7 @@ class World:
         if life.report is None:
             return
         (told, look), life.report = life.report, None
-        fault = life.faults.pop(0) if life.faults else {"how": "tell"}
+        fault: Action = life.faults.pop(0) if life.faults else {"how": "tell"}
         if fault["how"] == "drop":
             return
         if fault["how"] == "delay":
@@ -316,6 +323,10 @@ class World:
 
     def _end(self, life: _Life) -> None:
         life.up, life.kept.ended = False, True
+        self._gone(life)
+
+    def _gone(self, life: _Life) -> None:
+        self._count(life)
         self._tell(Gone(life.query.name))
 
     def _tell(self, message: Message) -> None:
@@ -352,8 +363,8 @@ class World:
     def _hang_up(self, life: _Life, ms: int) -> None:
         life.cut_until = max(life.cut_until, self.now + ms)
         if life.known:
+            self._gone(life)
             life.known = False
-            self._tell(Gone(life.query.name))
         if life.waiting is not None:
             start, life.waiting = life.waiting, None
             self._alone(life, start)
@@ -361,10 +372,11 @@ class World:
     def _lose_controller(self, down_ms: int) -> None:
         if self.mind is None:
             return
-        self.mind = None
         for life in self.lives.values():
+            self._count(life)
             life.known = False
             life.kept.away.append((self.now, self.now + down_ms))
+        self.mind = None
         self.agenda.at(self.agenda.clock.at + down_ms, self._rebuild)
 
     def _rebuild(self) -> None:
@@ -378,13 +390,21 @@ class World:
                 self._report(life)
                 self._tell(Asked(life.query.name, dict(life.waiting)))
 
-    def _count(self) -> None:
-        """What users are told of rows that are in no result, over all controllers that there were."""
-        for name, tracker in self._trackers:
-            for label, of_input in getattr(tracker, "inputs", {}).items():
-                sums = self.trace.counted.setdefault((name, label), {"late": 0, "timeless": 0, "future": 0})
-                for reason, field_name in (("late", "late_rows"), ("timeless", "timeless"), ("future", "future")):
-                    sums[reason] += getattr(of_input.view, field_name, 0)
+    def _count(self, life: _Life) -> None:
+        """Write down what users are told of rows that are in no result, before it is forgotten."""
+        if self.mind is None or not life.known or life.query.name not in self.mind.queries:
+            return
+        counts = _counts(self.mind.queries[life.query.name])
+        for label, of_input in counts.items():
+            sums = self.trace.counted.setdefault((life.query.name, label), dict.fromkeys(of_input, 0))
+            for reason, rows in of_input.items():
+                sums[reason] += rows - life.counted.get(label, {}).get(reason, 0)
+        life.counted = counts
+
+
+def _counts(tracker: Any) -> Counts:
+    views = {label: of_input.view for label, of_input in getattr(tracker, "inputs", {}).items()}
+    return {n: {"late": v.late_rows, "timeless": v.timeless, "future": v.future} for n, v in views.items()}
 
 
 def _rows(script: Script, query: Query, name: str, closing_ms: int) -> list[Came]:
@@ -392,9 +412,8 @@ def _rows(script: Script, query: Query, name: str, closing_ms: int) -> list[Came
     given = [a for a in script.actions if a.get("query") == query.name and a.get("input") == name]
     skew = next(i.skew_ms for i in query.inputs if i.name == name)
     last = range(script.length_ms, 0 if query.bounded else closing_ms, FRESH_EVERY_MS)
-    fresh = {"do": "rows", "kind": "fresh"}
-    found = [(at, event, a.get("kind", a["do"])) for a in given for at, event in arrivals(a)]
-    found += [(at, at - FRESH_DELAY_MS + skew, fresh["kind"]) for at in last]
+    found = [(at, event, kind_of(a)) for a in given for at, event in arrivals(a)]
+    found += [(at, at - FRESH_DELAY_MS + skew, "fresh") for at in last]
     return [
         Came(0, query.name, name, BASE + at, None if event is None else BASE + event, kind)
         for at, event, kind in sorted(found, key=lambda row: row[0])
