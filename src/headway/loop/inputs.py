@@ -45,10 +45,19 @@ class InputTracker:
         most_ms = self.spec.patience_ms if policy is None else policy.most_ms
         self.liveness = Liveness(self.spec.idle_after_ms, most_ms, watched=self.spec.source is not None)
 
-    def saw(self, seen: InputSeen, began: WallMs, refused_below: EventMs, skew_ms: int = 0, left: bool = False) -> None:
+    def saw(
+        self,
+        seen: InputSeen,
+        began: WallMs,
+        refused_below: EventMs,
+        skew_ms: int = 0,
+        left: bool = False,
+        asked: WallMs | None = None,
+    ) -> None:
         """Take in what a batch that began then read; rows older than `refused_below` were late.
 
         `skew_ms` is how far the wall clock, by which delays are taken, is ahead of ours. `left`: more had come than that.
+        `asked` is when the source was asked, if that was before.
         """
         # The first batch has no batch before it to count from: its rows have come since the oldest of them.
         since = self.read_at if self.read_at is not None else seen.oldest
@@ -70,7 +79,7 @@ class InputTracker:
         patience_ms = self._patience(seen)
         # By a wall clock that was set back all rows are ahead, and `newest` knows none.
         newest = seen.foremost if seen.newest is None and skew_ms < 0 else seen.newest
-        self.liveness.saw(by_ours, newest, seen.foremost, began, patience_ms)
+        self.liveness.saw(by_ours, newest, seen.foremost, began, patience_ms, asked)
         slow = self._slow(began, patience_ms)
         frontier = None if self.liveness.newest is None else EventMs(min(self.liveness.newest, LATEST))
         slowest = frontier
@@ -156,9 +165,9 @@ class InputTracker:
             )  # fmt: skip
         return changed
 
-    def found_none(self, at: WallMs) -> None:
+    def found_none(self, at: WallMs, asked: WallMs | None = None) -> None:
         """We looked then, and there was nothing to read: not even a batch tells of it."""
-        self.liveness.saw((), None, None, at, self.view.patience_ms)
+        self.liveness.saw((), None, None, at, self.view.patience_ms, asked)
         self._judge(bool(self._slow(at, self.view.patience_ms)))
 
 

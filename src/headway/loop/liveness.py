@@ -32,12 +32,20 @@ class Liveness:
     caught_at: WallMs | None = None  # when a look found nothing left to read
 
     def saw(
-        self, delays: Histogram, newest: EventMs | None, foremost: EventMs | None, at: WallMs, patience_ms: int
+        self,
+        delays: Histogram,
+        newest: EventMs | None,
+        foremost: EventMs | None,
+        at: WallMs,
+        patience_ms: int,
+        asked: WallMs | None = None,
     ) -> None:
         """Take in a look at that moment; no delays: it found no rows with a time.
 
-        `newest` leaves out rows that are ahead of the clock, `foremost` does not.
+        `newest` leaves out rows that are ahead of the clock, `foremost` does not. `asked` is when the source was asked, if
+        that was before.
         """
+        asked = at if asked is None else asked
         if delays:
             self.leads = [*self.leads[1 - LIVE_MEMORY :], _lead(delays)]
             if (soonest := fastest_ms(delays)) is not None and not self.ahead:
@@ -46,11 +54,11 @@ class Liveness:
             self.newest = max((t for t in (self.newest, reached) if t is not None), default=None)
             self.caught_at = None
         else:
-            self.caught_at = at
+            self.caught_at = asked
         if delays or self.rows_at is None:
             self.rows_at = at
         self.idle = self.idle_after_ms is not None and at - self.rows_at >= self.idle_after_ms
-        self.behind = not self.watched and self.newest is not None and at - self.newest > patience_ms
+        self.behind = not self.watched and self.newest is not None and asked - self.newest > patience_ms
 
     @property
     def ahead(self) -> bool:

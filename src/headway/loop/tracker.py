@@ -69,13 +69,13 @@ class QueryTracker:
         read = dict(batch.read)
         if self.granted_at is None and batch.dropped:  # run again after a crash: by which watermark it refused, nobody says
             self.refusing = EventMs(batch.watermark or 0)
-        looked = batch.began if self._asked_at is None else WallMs(min(batch.began, self._asked_at))
+        asked = batch.began if self._asked_at is None else WallMs(min(batch.began, self._asked_at))
         for tracker in self.inputs.values():
             tracker.read = read.get((tracker.spec.source or "").partition("@")[0], tracker.read)
             tracker.view = replace(tracker.view, backlog=None, backlog_at=None)
         for seen in batch.inputs:
             if seen.name in self.inputs:
-                self.inputs[seen.name].saw(seen, looked, self.refusing, skew_ms, batch.left)
+                self.inputs[seen.name].saw(seen, batch.began, self.refusing, skew_ms, batch.left, asked)
         rows = sum(seen.rows for seen in batch.inputs)
         self.had_rows = rows > 0
         if rows:
@@ -133,7 +133,7 @@ class QueryTracker:
             else:  # Spark found neither rows nor state to sweep, so there was no batch
                 self.had_rows, self.swept = False, max(self.swept, self._sweeping)
                 for tracker in self.inputs.values():
-                    tracker.found_none(self.granted_at)
+                    tracker.found_none(self.granted_at, self._asked_at)
         if self.granted_at is None and start["wm"] > 0:  # restarted: the next batch sweeps what was announced before
             self.swept = self.refusing = self.spec.deadlines.upto(start["wm"] - 1)
             # It may have been announced ahead, if the clock ruled then; whether it still does, only rows can tell.

@@ -101,8 +101,8 @@ class Klink:
         if self.interval == "paper":
             half = normal_half_width(self.confidence) * mean_sd
             low, high, sd = mean - half, mean + half, mean_sd
-        # Nothing known of its delay: it comes when we let it go.
-        known = seen.live & np.isfinite(mean)
+        # Nothing known of its delay, or no window ends with its next batch: that comes when we let it go.
+        known = seen.live & np.isfinite(mean) & (seen.reads_every == 0)
         at = [np.where(known, start + x, release) for x in (low, high, mean)]
         return at[0], at[1], at[2], np.where(known, sd, 0.0)
 
