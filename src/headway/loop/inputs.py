@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from headway.estimate.delays import Epochs, moments
 from headway.estimate.rates import Rate
 from headway.estimate.tail import Tail
-from headway.loop.partitions import Partitions
+from headway.loop.partitions import CALM, Partitions, Standing
 from headway.loop.sampler import Sampler
-from headway.model.message import InputSeen, InputSpec, PartSeen
+from headway.loop.unread import ReadSoFar
+from headway.model.message import InputSeen, InputSpec, Part, PartSeen
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView
 
@@ -30,9 +31,9 @@ class InputTracker:
     rows_at: WallMs | None = None  # when rows last came, or when we first looked
     confidence: float = 0.95
     parts: dict[int, "PartTracker"] = field(default_factory=dict)
-    lagging: bool = False  # by the broker
-    behind: tuple[str, ...] = ()  # partitions that a window would wait for
-    read: int | None = None  # rows of the log that were read so far
+    standing: Standing = CALM  # of the partitions of its log, by the broker
+    behind_since: dict[Part, WallMs] = field(default_factory=dict)
+    read: ReadSoFar | None = None  # of that log
     tails: dict[int, Tail] = field(default_factory=dict)  # of the delays of each partition, or of all rows under ALL_PARTS
     sampler: Sampler | None = None
     news: str | None = None  # of how much is taken
@@ -43,8 +44,9 @@ class InputTracker:
     def fresh_view(self, live: bool = False) -> InputView:
         """Before anything is known of its rows."""
         return InputView(
-            self.spec.name, self.spec.patience_ms, live=live and self.spec.slt_ms is None, slt_ms=self.spec.slt_ms
-        )
+            self.spec.name, self.spec.patience_ms, live=live and self.spec.slt_ms is None, slt_ms=self.spec.slt_ms,
+            held_most_ms=self.spec.idle_after_ms,
+        )  # fmt: skip
 
     def saw(self, seen: InputSeen, began: WallMs, refused_below: EventMs) -> None:
         """Take in what a batch that began then read; rows older than `refused_below` were late."""
@@ -75,7 +77,7 @@ class InputTracker:
             self.view,
             patience_ms=patience_ms,
             # If even the fastest of the last rows took longer than our patience, the wall clock would refuse them all.
-            live=self._recent and not slow and not self.lagging and self.spec.slt_ms is None,
+            live=self._recent and not slow and not self.standing.lagging and self.spec.slt_ms is None,
             idle=began - self.rows_at >= self.spec.idle_after_ms,
             frontier=frontier if self.spec.slt_ms is not None else min([p.newest for p in slow], default=frontier),
             slowest=slowest,
@@ -109,18 +111,20 @@ class InputTracker:
 
     def reached(self, log: Partitions) -> bool:
         """Take in what the broker says of the log; says whether that changes what is to be done."""
-        standing = log.standing(self.view.patience_ms, self.spec.idle_after_ms)
-        changed = standing.lagging != self.lagging or standing.held_until != self.view.held_until
-        self.lagging, self.behind = standing.lagging, standing.behind
-        backlog = None if self.read is None else max(0, log.total - self.read)
-        if backlog is not None:
-            was, at = self.view.backlog or 0, self.view.backlog_at or log.at
+        standing = log.standing(self.view.patience_ms, self.spec.idle_after_ms, self.behind_since)
+        changed = standing.lagging != self.standing.lagging or standing.held_until != self.view.held_until
+        self.standing = standing
+        backlog, counted_at = self.view.backlog, self.view.backlog_at
+        if self.read is not None and log.away_since is None:
+            was, at = backlog or 0, counted_at or log.at
+            backlog, counted_at = self.read.unread(log), log.at
             expected = was + self.view.rows_per_s * (log.at - at) / 1000
-            changed = changed or abs(backlog - expected) > max(SURPRISE_ROWS, expected)
+            # Twice as many, or half: a topic may have been made anew.
+            changed = changed or abs(backlog - expected) > max(SURPRISE_ROWS, min(backlog, expected))
         if changed:
             self.view = replace(
-                self.view, held_until=standing.held_until, live=self.view.live and not self.lagging,
-                backlog=backlog, backlog_at=None if backlog is None else log.at,
+                self.view, held_until=standing.held_until, live=self.view.live and not standing.lagging,
+                backlog=backlog, backlog_at=counted_at,
             )  # fmt: skip
         return changed
 

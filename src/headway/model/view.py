@@ -41,11 +41,18 @@ class InputView:
     late_rows: int = 0
     delay: DelayView | None = None
     held_until: WallMs | None = None  # a partition has fallen silent: no window is swept before this, or before it speaks
+    held_most_ms: int | None = None  # and none waits longer than this, whoever falls silent meanwhile; None: for ever
     backlog: int | None = None  # rows in the log that were not read yet, as the broker said
     backlog_at: WallMs | None = None  # when it said so
     timeless: int = 0  # rows without an event time, so far
     slt_ms: int | None = None  # behind a slack gate: see `ripe_at_gate`
     slowest: EventMs | None = None  # the newest event time of that partition which is furthest behind; None: one is unheard
+
+    def held(self, due: int) -> int:
+        """When a window may be swept that would be due then if nobody were behind."""
+        if self.held_until is None or self.held_until <= due:
+            return due
+        return self.held_until if self.held_most_ms is None else min(self.held_until, due + self.held_most_ms)
 
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that patience allows now. A stream of old rows is measured by its own frontier."""
@@ -114,8 +121,8 @@ class QueryView:
         # Every input is silent and no window is open: there is nothing to emit, so it is only asked now and then.
         silent = self.state_rows == 0 and all(i.idle for i in self.inputs)
         if self.live and (self.pending or (self.granted_at is not None and not silent)):
-            held = max((i.held_until for i in self.inputs if i.held_until is not None), default=WallMs(0))
-            return WallMs(max(self.deadline + self.patience_ms, held))
+            due = self.deadline + self.patience_ms
+            return WallMs(max(i.held(due) for i in self.inputs))
         if self.granted_at is None:
             return None
         if self.pace_ms == 0 and not silent and any(i.slt_ms is not None for i in self.inputs):
