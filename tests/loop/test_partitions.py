@@ -250,14 +250,20 @@ def test_patience_that_adapts_does_not_begin_the_wait_anew() -> None:
     assert said.held_until is None and said.lagging and said.let_go == ("t-1",)
 
 
-@given(st.lists(st.tuples(st.integers(1, 40), st.sets(st.integers(0, 2)), st.sets(st.integers(0, 2))), max_size=12))
-def test_no_window_waits_longer_than_idle_after_for_one_silence(parts: list[tuple[int, set[int], set[int]]]) -> None:
+WHICH = st.sets(st.integers(0, 2))
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), WHICH, WHICH, WHICH, st.booleans()), max_size=12))
+def test_no_window_waits_longer_than_idle_after_for_one_silence(
+    parts: list[tuple[int, set[int], set[int], set[int], bool]],
+) -> None:
     """However partitions come and go, who is held is held until some moment, and then it is over unless there is news."""
     log = Log(parts=3)
     log.run(2_000)
-    for polls, stopped, owing in parts:
+    for polls, stopped, owing, mute, away in parts:
         for _ in range(polls):
-            (said,) = log.run(POLL_MS, tuple(stopped), tuple(owing))
+            (said,) = log.away(POLL_MS) if away else log.run(POLL_MS, tuple(stopped), tuple(owing), tuple(mute))
             assert said.held_until is None or log.now < said.held_until <= log.now + IDLE
     last = log.run(2 * IDLE, stopped=(0, 1, 2))[-1]
-    assert last.held_until is None
+    assert last == Standing()
+    assert log.away(2 * IDLE)[-1].held_until is None

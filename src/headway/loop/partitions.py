@@ -153,10 +153,11 @@ class Partitions:
             until = _limit(self.away_since, idle_after_ms)
             return Standing(until, behind=(BROKER,)) if until > self.at else Standing(let_go=(BROKER,))
         behind = self._behind(patience_ms, idle_after_ms)
+        if not behind:
+            since.clear()
+            return CALM
         for name in [name for name in since if name not in behind]:
             del since[name]
-        if not behind:
-            return CALM
         until, lagging = WallMs(0), False
         waited_for: list[str] = []
         let_go: list[str] = []

@@ -170,6 +170,8 @@ class _Broker:
         parts = None
         with contextlib.suppress(Py4JJavaError):  # it does not answer
             parts = self._read(frozenset[str]().union(*list(self._topics.values())), LOOK_MS)
+        if self._over.is_set():  # no wonder that there was no answer
+            return
         self._tell(at, parts)
         while not self.commits.empty():
             self._ends.commit(*self.commits.get())
@@ -186,9 +188,9 @@ class _Broker:
         if time.monotonic() - self._resolved_at <= TOPICS_FOR_S:
             return
         self._resolved_at = time.monotonic()
-        for key, wanted in list(self._wanted.items()):
-            if wanted.pattern:
-                with contextlib.suppress(Py4JJavaError):
+        with contextlib.suppress(Py4JJavaError):
+            for key, wanted in list(self._wanted.items()):
+                if wanted.pattern:
                     self._topics[key] = self._resolve(wanted, LOOK_MS)
 
     def _resolve(self, wanted: Subscription, wait_ms: int) -> frozenset[str]:
