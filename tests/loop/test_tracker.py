@@ -245,11 +245,16 @@ def test_late_rows_are_counted_against_the_watermark_of_the_batch_before() -> No
 LOG = "KafkaV2[Subscribe[ads]]@here"
 
 
-def told(log: Partitions, at: int, ends: dict[int, tuple[int, int]]) -> Partitions:
-    """The broker says of each partition: its end, and its newest timestamp."""
-    parts = {("ads", p): PartEnd(end, WallMs(newest)) for p, (end, newest) in ends.items()}
-    log.reached(Reached(LOG, WallMs(at), parts))
+def told(log: Partitions, at: int, ends: dict[int, tuple[int, int]] | None) -> Partitions:
+    """The broker says of each partition: its end, and its newest timestamp. Or it does not answer."""
+    parts = None if ends is None else {("ads", p): PartEnd(end, WallMs(newest)) for p, (end, newest) in ends.items()}
+    log.reached(Reached(LOG, WallMs(at), None if parts is None else {**parts}))
     return log
+
+
+def read(ends: dict[int, int]) -> Any:
+    """A batch has read so far."""
+    return ((LOG.partition("@")[0], {("ads", p): end for p, end in ends.items()}),)
 
 
 def test_a_window_waits_for_a_partition_that_is_behind_and_says_so() -> None:
@@ -275,13 +280,81 @@ def test_a_window_waits_for_a_partition_that_is_behind_and_says_so() -> None:
 def test_a_backlog_is_reckoned_with_if_it_is_not_what_was_expected() -> None:
     track, log = tracker(source=LOG), Partitions()
     track.asked(WallMs(T), FRESH)
-    played(track, 0, T + 100, rows(10, T), read=((LOG.partition("@")[0], 1_000),))
+    played(track, 0, T + 100, rows(10, T), read=read({0: 1_000}))
     track.reached(LOG, told(log, T + 300, {0: (1_500, T + 300)}))
     assert track.view().queued(WallMs(T + 300)) < 500, "a few hundred rows are no news"
     changed, _ = track.reached(LOG, told(log, T + 500, {0: (50_000, T + 500)}))
     assert changed and track.view().queued(WallMs(T + 500)) >= 49_000
-    played(track, 1, T + 600, rows(49_000, T), read=((LOG.partition("@")[0], 50_000),))
+    played(track, 1, T + 600, rows(49_000, T), read=read({0: 50_000}))
     assert track.view().backlog == 0, "they are read"
+
+
+def test_a_broker_that_does_not_answer_is_let_go_after_idle_after_and_the_journal_is_told() -> None:
+    track, log = tracker(source=LOG, idle_after_ms=5_000), Partitions()
+    track.asked(WallMs(T), FRESH)
+    played(track, 0, T + 100, rows(10, T), announce=T + 3_000)
+    for at in range(T, T + 2_000, 200):
+        track.reached(LOG, told(log, at, {0: (at - T, at)}))
+    news = [track.reached(LOG, told(log, at, None)) for at in range(T + 2_000, T + 20_000, 200)]
+    assert [text for _, text in news if text] == [
+        "windows wait for the broker, which does not answer",
+        "windows wait no longer for the broker, which does not answer",
+    ]
+    assert [changed for changed, _ in news].count(True) == 2, "in between there is nothing to think about"
+    assert track.view().due == T + 3_200
+
+
+def test_no_window_waits_longer_than_idle_after_whoever_falls_silent_meanwhile() -> None:
+    """One partition after the other: each is waited for in its turn, but not by the same window."""
+    track, log = tracker(source=LOG, idle_after_ms=5_000), Partitions()
+    track.asked(WallMs(T), FRESH)
+    played(track, 0, T + 100, rows(10, T), announce=T + 3_000)
+    ends = dict.fromkeys(range(4), (0, T))
+    for at in range(T, T + 20_000, 200):
+        silent = (at - T) // 4_000  # the next one falls silent before the last one is idle
+        ends = {p: end if p < silent else (at - T, at) for p, end in ends.items()}
+        track.reached(LOG, told(log, at, ends))
+        due = track.view().due
+        assert due is not None and due <= T + 3_200 + 5_000
+    track.swept, track._view = EventMs(T + 15_000), None
+    assert track.view().inputs[0].held_until is not None
+    assert track.view().due == track.view().inputs[0].held_until, "another window waits for who is behind now"
+
+
+def test_a_topic_that_is_gone_is_told_to_its_readers() -> None:
+    track, other, log = tracker(source=LOG), tracker(source="elsewhere"), Partitions()
+    assert track.reached(LOG, told(log, T, {0: (10, T)})) == (False, None)
+    told(log, T + 200, {})
+    assert track.reached(LOG, log) == (False, "topic ads is gone")
+    assert other.reached(LOG, log) == (False, None)
+    assert track.reached(LOG, told(log, T + 400, {})) == (False, None)
+
+
+def test_a_partition_that_the_query_does_not_know_yet_is_read_from_its_beginning() -> None:
+    track, log = tracker(source=LOG), Partitions()
+    track.asked(WallMs(T), FRESH)
+    played(track, 0, T + 100, rows(10, T), read=read({0: 50_000}))
+    track.reached(LOG, told(log, T + 200, {0: (50_000, T)}))
+    track.reached(LOG, told(log, T + 400, {0: (50_000, T), 1: (7_000, T)}))
+    assert track.view().backlog == 7_000
+    played(track, 1, T + 600, rows(10, T), read=read({0: 50_000, 1: 7_000, 2: 60_000}))
+    changed, _ = track.reached(LOG, told(log, T + 800, {0: (55_000, T), 1: (7_000, T)}))
+    assert changed and track.view().backlog == 5_000, "what was read of one that the broker was not asked for hides nothing"
+    track.reached(LOG, told(log, T + 1_000, {0: (60_000, T), 1: (7_000, T), 2: (65_000, T)}))
+    assert track.view().backlog == 15_000
+
+
+def test_a_topic_that_is_made_again_hides_no_backlog_and_leaves_none() -> None:
+    track, log = tracker(source=LOG), Partitions()
+    track.asked(WallMs(T), FRESH)
+    track.reached(LOG, told(log, T, {0: (90_000, T), 1: (20_000, T)}))
+    played(track, 0, T + 100, rows(10, T), read=read({0: 80_000, 1: 20_000}))
+    track.reached(LOG, told(log, T + 200, {0: (90_000, T), 1: (20_000, T)}))
+    assert track.view().backlog == 10_000
+    changed, _ = track.reached(LOG, told(log, T + 400, {0: (100, T), 1: (20_000, T)}))
+    assert changed and track.view().backlog == 0, "the 10,000 rows are gone, and nobody reads what is below 80,000"
+    track.reached(LOG, told(log, T + 600, {0: (200, T), 1: (30_000, T)}))
+    assert track.view().backlog == 10_000, "80,000 rows read of the one do not hide those of the other"
 
 
 def test_a_partition_whose_rows_are_old_decides_how_far_the_stream_has_come() -> None:

@@ -162,6 +162,28 @@ def test_a_broker_that_is_killed_and_restarted_loses_nothing_unseen_and_doubles_
     again.stop()
 
 
+def test_a_topic_that_is_deleted_holds_no_query_that_reads_another(spark: Any, kafka: str, tmp_path: Path) -> None:
+    """Windows would wait ten minutes for partitions that cannot be seen any more."""
+    topics.create(kafka, "stays", 2)
+    topics.create(kafka, "goes", 2)
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        one, two = stream(8), stream(9)
+        query = counting(rt, one, records(spark, kafka, "stays"), "stays", tmp_path, "10 minutes")
+        gone = counting(rt, two, records(spark, kafka, "goes"), "goes", tmp_path, "10 minutes")
+        senders = [threading.Thread(target=replay, args=(sent(one, 12), kafka, "stays"))]
+        senders += [threading.Thread(target=replay, args=(sent(two, 2), kafka, "goes"))]
+        for sender in senders:
+            sender.start()
+        wait_until(lambda: last_end(spark, "stays") > 0 and last_end(spark, "goes") > 0, "a first window of each", query)
+        senders[1].join()
+        topics.delete(kafka, "goes")
+        wait_until(lambda: not gone.isActive, "Spark to end the query whose topic is gone")
+        until = (one.epoch_ms + 11_000) // WINDOW_MS * WINDOW_MS
+        wait_until(lambda: last_end(spark, "stays") >= until, "all windows", query)
+        senders[0].join()
+        assert wrong(one, emitted(spark, "stays"), until) == {} and late(rt) == 0
+
+
 def test_two_topics_of_different_rate_and_delay_are_joined_exactly(spark: Any, kafka: str, tmp_path: Path) -> None:
     """Klink for joins: one grant for both inputs, by the patience of the slower one; every pair once."""
     streams = {"quick": stream(6, rate=100), "slow": Ysb(7, 20, stream().epoch_ms, Uniform(300, 800), WINDOW_MS)}

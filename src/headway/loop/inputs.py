@@ -6,9 +6,10 @@ from headway.estimate.delays import Epochs, moments
 from headway.estimate.rates import Rate
 from headway.estimate.tail import Tail
 from headway.loop.liveness import Liveness
-from headway.loop.partitions import Partitions
+from headway.loop.partitions import CALM, Partitions, Standing
 from headway.loop.sampler import Sampler
-from headway.model.message import InputSeen, InputSpec, PartSeen
+from headway.loop.unread import ReadSoFar
+from headway.model.message import InputSeen, InputSpec, Part, PartSeen
 from headway.model.time import LATEST, EventMs, WallMs
 from headway.model.view import InputView
 
@@ -32,15 +33,17 @@ class InputTracker:
     first_at: WallMs = WallMs(0)  # when it was first read
     confidence: float = 0.95
     parts: dict[int, "PartTracker"] = field(default_factory=dict)
-    lagging: bool = False  # by the broker
-    behind: tuple[str, ...] = ()  # partitions that a window would wait for
-    read: int | None = None  # rows of the log that were read so far
+    standing: Standing = CALM  # of the partitions of its log, by the broker
+    behind_since: dict[Part, WallMs] = field(default_factory=dict)
+    read: ReadSoFar | None = None  # of that log
     tails: dict[int, Tail] = field(default_factory=dict)  # of the delays of each partition, or of all rows under ALL_PARTS
     sampler: Sampler | None = None
     news: str | None = None  # of how much is taken
 
     def __post_init__(self) -> None:
-        self.view = InputView(self.spec.name, self.spec.patience_ms, slt_ms=self.spec.slt_ms)
+        self.view = InputView(
+            self.spec.name, self.spec.patience_ms, slt_ms=self.spec.slt_ms, held_most_ms=self.spec.idle_after_ms
+        )
         policy = self.spec.policy or self.spec.sampling
         most_ms = self.spec.patience_ms if policy is None else policy.most_ms
         self.liveness = Liveness(self.spec.idle_after_ms, most_ms, watched=self.spec.source is not None)
@@ -108,7 +111,7 @@ class InputTracker:
         liveness, limited, gate = self.liveness, self.spec.limited or self.portions > 0, self.spec.slt_ms is not None
         self.view = replace(
             self.view,
-            live=liveness.live(limited) and not (slow_parts or self.lagging or gate),
+            live=liveness.live(limited) and not (slow_parts or self.standing.lagging or gate),
             idle=liveness.idle,
             caught_at=liveness.caught_at if limited or liveness.idle else None,
             held_until=self.view.held_until if liveness.watched or gate else liveness.held_until,
@@ -150,18 +153,20 @@ class InputTracker:
 
     def reached(self, log: Partitions) -> bool:
         """Take in what the broker says of the log; says whether that changes what is to be done."""
-        standing = log.standing(self.view.patience_ms, self.spec.idle_after_ms)
-        changed = standing.lagging != self.lagging or standing.held_until != self.view.held_until
-        self.lagging, self.behind = standing.lagging, standing.behind
-        backlog = None if self.read is None else max(0, log.total - self.read)
-        if backlog is not None:
-            was, at = self.view.backlog or 0, self.view.backlog_at or log.at
+        standing = log.standing(self.view.patience_ms, self.spec.idle_after_ms, self.behind_since)
+        changed = standing.lagging != self.standing.lagging or standing.held_until != self.view.held_until
+        self.standing = standing
+        backlog, counted_at = self.view.backlog, self.view.backlog_at
+        if self.read is not None and log.away_since is None:
+            was, at = backlog or 0, counted_at or log.at
+            backlog, counted_at = self.read.unread(log), log.at
             expected = was + self.view.rows_per_s * (log.at - at) / 1000
-            changed = changed or abs(backlog - expected) > max(SURPRISE_ROWS, expected)
+            # Twice as many, or half: a topic may have been made anew.
+            changed = changed or abs(backlog - expected) > max(SURPRISE_ROWS, min(backlog, expected))
         if changed:
             self.view = replace(
-                self.view, held_until=standing.held_until, live=self.view.live and not self.lagging,
-                backlog=backlog, backlog_at=None if backlog is None else log.at,
+                self.view, held_until=standing.held_until, live=self.view.live and not standing.lagging,
+                backlog=backlog, backlog_at=counted_at,
             )  # fmt: skip
         return changed
 

@@ -4,19 +4,21 @@ How far a partition has come is told by the newest timestamp of its rows, not by
 it owes is still behind although its offsets rush ahead. A partition that is behind may have rows for a window that is about
 to close. For `idle_after` the window waits for it. After that, a partition that is silent is idle and holds nobody back; one
 that goes on, but behind the others for good, is lagging: its rows, not the clock, tell how far the stream has come.
+
+A partition that cannot be asked, because it has no leader, say, is mute. It may be getting rows that nobody sees, so it is
+waited for as well, and no longer than the others. The same goes for a broker that does not answer at all.
 """
 
 from dataclasses import dataclass, field
 
-from headway.model.message import PartEnd, Reached
+from headway.model.message import Part, PartEnd, Reached
 from headway.model.time import WallMs
 
 GAPS = 8  # silent for so many of its usual gaps, it is not chance any more: once in three thousand, for a steady stream
 POLL_MS = 200  # how often the broker is asked: silence cannot be seen more finely
 SMOOTHING = 0.2
-AWAY_MS = 2_000  # a broker that does not answer is asked again and again; meanwhile nothing is swept
-
-Part = tuple[str, int]  # topic and number
+NEVER = WallMs(1 << 52)  # until then waits who never lets go; a number that JSON and floats keep as it is
+BROKER = "the broker, which does not answer"
 
 
 @dataclass(slots=True)
@@ -25,29 +27,53 @@ class _Track:
 
     end: int
     newest: WallMs | None
-    advanced_at: WallMs  # when its end last moved, or when we first looked
-    per_ms: float = 0.0  # rows
+    silent_from: WallMs  # when its end last moved, when it could be asked again, or when we first looked
+    per_ms: float = 0.0  # rows; 0 until it has spoken while we looked
     silence_ms: int = 0  # how long it was silent before it last moved
+    mute_since: WallMs | None = None  # it cannot be asked
+    heard_at: WallMs = WallMs(0)  # when it last could be asked again
+    quiet_ms: int = 0  # how long it had been silent when it fell mute; 0 once it has moved since
 
     def saw(self, seen: PartEnd, at: WallMs, looked_at: WallMs) -> None:
         """Take in what the broker says now; the time before, it was asked at `looked_at`."""
+        was_mute = self.mute_since is not None
+        if self.mute_since is not None:
+            self.quiet_ms = max(self.quiet_ms, self.mute_since - self.silent_from)
+            self.mute_since, self.silent_from, self.heard_at = None, at, at
         if seen.end == self.end:
+            # A row that came between our two questions, for the newest timestamp and for the end: now its time is known.
+            self.newest = self.newest if seen.newest is None else seen.newest
             return
-        # Only as long as it was seen not to move: that we did not look for a while says nothing about it.
-        self.silence_ms = max(0, looked_at - self.advanced_at)
-        rate = max(0, seen.end - self.end) / max(1, at - self.advanced_at)
-        self.per_ms = rate if self.per_ms == 0 else self.per_ms + SMOOTHING * (rate - self.per_ms)
-        self.end, self.newest, self.advanced_at = seen.end, seen.newest, at
+        # Only as long as it was seen not to move: that we could not look for a while says nothing about it.
+        self.silence_ms = 0 if was_mute else max(0, looked_at - self.silent_from)
+        if not was_mute:
+            rate = (seen.end - self.end) / max(1, at - self.silent_from)
+            self.per_ms = rate if self.per_ms == 0 else self.per_ms + SMOOTHING * (rate - self.per_ms)
+        self.end, self.newest, self.silent_from, self.quiet_ms = seen.end, seen.newest, at, 0
+
+    def fell_mute(self, at: WallMs) -> None:
+        self.mute_since = at if self.mute_since is None else self.mute_since
+
+    @property
+    def told(self) -> WallMs:
+        """Up to when its rows are there."""
+        return self.newest if self.newest is not None and self.newest > 0 else self.silent_from
+
+    def idle(self, at: WallMs, idle_after_ms: int | None) -> bool:
+        """Whether it has been silent for so long, as far as could be seen. Mute is not silent."""
+        if idle_after_ms is None:
+            return False
+        until = at if self.mute_since is None else self.mute_since
+        return self.quiet_ms >= idle_after_ms or until - self.silent_from >= idle_after_ms
 
     def behind(self, at: WallMs, patience_ms: int) -> bool:
         """Whether rows may be missing that should be there by now: it is silent, or has not said all that it owes."""
-        if self.per_ms == 0:
-            return False
+        if self.per_ms == 0 or self.mute_since is not None:
+            return self.per_ms > 0
         least_ms = max(patience_ms, GAPS / self.per_ms, 2 * POLL_MS)
-        told = self.newest if self.newest is not None and self.newest > 0 else self.advanced_at
         # Where timestamps say nothing of what it owes, it gets as long as stragglers get.
-        settling = self.silence_ms >= least_ms and at - self.advanced_at < patience_ms
-        return at - told >= least_ms or settling
+        settling = self.silence_ms >= least_ms and at - self.silent_from < patience_ms
+        return at - self.told >= least_ms or settling
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +82,11 @@ class Standing:
 
     held_until: WallMs | None = None  # a window that is due waits so long for those that are behind
     lagging: bool = False  # some are behind for good: the clock says nothing about their rows
-    behind: tuple[str, ...] = ()  # which
+    behind: tuple[str, ...] = ()  # who is waited for
+    let_go: tuple[str, ...] = ()  # who is behind still, but has been waited for long enough
+
+
+CALM = Standing()
 
 
 @dataclass
@@ -65,43 +95,94 @@ class Partitions:
 
     total: int = 0  # rows that it has had so far
     at: WallMs = WallMs(0)
-    away: bool = False  # the broker does not answer
+    away_since: WallMs | None = None  # the broker does not answer
+    gone: tuple[str, ...] = ()  # topics that were there at the last look and are not any more
+    epoch: int = 0  # counts how often partitions came, went, or began anew; in between their ends only grow
     _tracks: dict[Part, _Track] = field(default_factory=dict)
-    _behind: dict[tuple[int, int], dict[Part, WallMs]] = field(default_factory=dict)  # since when
-    _known: dict[tuple[int, int], Standing] = field(default_factory=dict)  # answers for this moment
+    _most_ms: int = 0  # nobody has been silent for longer than this, now or before it last spoke
+    _known: dict[tuple[int, int | None], tuple[Part, ...]] = field(default_factory=dict)  # who is behind at this moment
 
     def reached(self, seen: Reached) -> None:
         """Take in what the broker said."""
         self._known.clear()
+        self.gone = ()
+        looked_at, self.at = self.at, seen.at
         if seen.parts is None:
-            self.away, self.at = True, seen.at
-            return
-        if self.away:  # silence counts from now: while it was away nobody could speak
+            self.away_since = seen.at if self.away_since is None else self.away_since
             for track in self._tracks.values():
-                track.advanced_at = seen.at
-        self.away = False
+                track.fell_mute(seen.at)
+            return
+        self.away_since = None
+        if missing := [name for name in self._tracks if name not in seen.parts]:
+            self._forget(missing, {topic for topic, _ in seen.parts})
         for name, end in seen.parts.items():
-            if name in self._tracks:
-                self._tracks[name].saw(end, seen.at, self.at)
-            else:
+            known = self._tracks.get(name)
+            if end is None:
+                if known is not None:
+                    known.fell_mute(seen.at)
+            elif known is None or end.end < known.end:  # its topic was made again: what it did before says nothing
                 self._tracks[name] = _Track(end.end, end.newest, seen.at)
-        self.total, self.at = sum(end.end for end in seen.parts.values()), seen.at
+                self.epoch += 1
+            else:
+                known.saw(end, seen.at, looked_at)
+        self._sum_up()
 
-    def standing(self, patience_ms: int, idle_after_ms: int) -> Standing:
+    def _forget(self, missing: list[Part], there: set[str]) -> None:
+        self.gone = tuple(sorted({topic for topic, _ in missing} - there))
+        self.epoch += 1
+        for name in missing:
+            del self._tracks[name]
+
+    def _sum_up(self) -> None:
+        """Once for all who ask: most of the time nobody is behind, for nobody's patience."""
+        self.total = self._most_ms = 0
+        for track in self._tracks.values():
+            self.total += track.end
+            if track.per_ms > 0:
+                ms = NEVER if track.mute_since is not None else max(self.at - track.told, track.silence_ms)
+                self._most_ms = max(self._most_ms, ms)
+
+    @property
+    def ends(self) -> dict[Part, int]:
+        """As far as is known: a partition that is mute may have come further."""
+        return {name: track.end for name, track in self._tracks.items()}
+
+    def standing(self, patience_ms: int, idle_after_ms: int | None, since: dict[Part, WallMs]) -> Standing:
+        """For one that waits `idle_after_ms` at most; None is for ever. `since` is its memory: who is behind since when."""
+        if self.away_since is not None:
+            until = _limit(self.away_since, idle_after_ms)
+            return Standing(until, behind=(BROKER,)) if until > self.at else Standing(let_go=(BROKER,))
+        behind = self._behind(patience_ms, idle_after_ms)
+        if not behind:
+            since.clear()
+            return CALM
+        for name in [name for name in since if name not in behind]:
+            del since[name]
+        until, lagging = WallMs(0), False
+        waited_for: list[str] = []
+        let_go: list[str] = []
+        for name in behind:
+            track = self._tracks[name]
+            limit = _limit(max(since.setdefault(name, self.at), track.heard_at), idle_after_ms)
+            until = max(until, limit)
+            lagging = lagging or (limit <= self.at and track.mute_since is None)
+            (waited_for if limit > self.at else let_go).append(f"{name[0]}-{name[1]}")
+        return Standing(until if until > self.at else None, lagging, tuple(waited_for), tuple(let_go))
+
+    def _behind(self, patience_ms: int, idle_after_ms: int | None) -> tuple[Part, ...]:
+        if self._most_ms < max(patience_ms, 2 * POLL_MS):
+            return ()
         key = (patience_ms, idle_after_ms)
         if key not in self._known:
-            self._known[key] = self._stand(patience_ms, idle_after_ms, self._behind.setdefault(key, {}))
+            self._known[key] = tuple(
+                sorted(
+                    name
+                    for name, track in self._tracks.items()
+                    if track.behind(self.at, patience_ms) and not track.idle(self.at, idle_after_ms)
+                )
+            )
         return self._known[key]
 
-    def _stand(self, patience_ms: int, idle_after_ms: int, behind: dict[Part, WallMs]) -> Standing:
-        if self.away:
-            return Standing(WallMs(self.at + AWAY_MS), behind=("the broker, which does not answer",))
-        until, lagging = WallMs(0), False
-        for name, track in self._tracks.items():
-            silent = self.at - track.advanced_at >= idle_after_ms
-            if silent or not track.behind(self.at, patience_ms):
-                behind.pop(name, None)
-                continue
-            limit = WallMs(behind.setdefault(name, self.at) + idle_after_ms)
-            until, lagging = max(until, limit), lagging or limit <= self.at
-        return Standing(until if until > self.at else None, lagging, tuple(f"{topic}-{n}" for topic, n in sorted(behind)))
+
+def _limit(since: WallMs, idle_after_ms: int | None) -> WallMs:
+    return NEVER if idle_after_ms is None else WallMs(since + idle_after_ms)

@@ -7,8 +7,9 @@ from typing import Any
 from headway.estimate.costs import BatchCost
 from headway.estimate.slack_reports import Report
 from headway.loop.inputs import InputTracker
-from headway.loop.partitions import Partitions
+from headway.loop.partitions import Partitions, Standing
 from headway.loop.sampler import Sampler
+from headway.loop.unread import ReadSoFar
 from headway.model.message import BatchSeen, InputSpec, QuerySpec
 from headway.model.time import EventMs, WallMs
 from headway.model.view import QueryView
@@ -71,7 +72,8 @@ class QueryTracker:
             self.refusing = EventMs(batch.watermark or 0)
         asked = batch.began if self._asked_at is None else WallMs(min(batch.began, self._asked_at))
         for tracker in self.inputs.values():
-            tracker.read = read.get((tracker.spec.source or "").partition("@")[0], tracker.read)
+            if (ends := read.get((tracker.spec.source or "").partition("@")[0])) is not None:
+                tracker.read = ReadSoFar(ends)
             tracker.view = replace(tracker.view, backlog=None, backlog_at=None)
         for seen in batch.inputs:
             if seen.name in self.inputs:
@@ -150,17 +152,18 @@ class QueryTracker:
     def reached(self, source: str, log: Partitions) -> tuple[bool, str | None]:
         """The broker has told how far a log has come. Says whether that changes anything for this query, and what if it is
         news that a window has to wait, or does not have to any more."""
-        before = self._behind
-        changed = [tracker.reached(log) for tracker in self.inputs.values() if tracker.spec.source == source]
-        if any(changed):
+        readers = [tracker for tracker in self.inputs.values() if tracker.spec.source == source]
+        if not readers:
+            return False, None
+        before = [tracker.standing for tracker in self.inputs.values()]
+        changed = sum(tracker.reached(log) for tracker in readers) > 0  # each is told
+        if changed:
             self._view = None
-        if self._behind == before:
-            return any(changed), None
-        return any(changed), f"windows wait for {', '.join(self._behind)}" if self._behind else "windows wait for nobody"
-
-    @property
-    def _behind(self) -> tuple[str, ...]:
-        return tuple(part for tracker in self.inputs.values() for part in tracker.behind)
+        news = [f"topic {topic} is gone" for topic in log.gone]
+        after = [tracker.standing for tracker in self.inputs.values()]
+        if after != before:
+            news += _waiting(before, after)
+        return changed, "; ".join(news) or None
 
     @property
     def ran(self) -> bool:
@@ -214,3 +217,14 @@ class QueryTracker:
                 fresh_ms=self.spec.fresh_ms,
             )
         return self._view
+
+
+def _waiting(before: list[Standing], after: list[Standing]) -> list[str]:
+    """What is new about who is waited for."""
+    was, behind = ([name for standing in every for name in standing.behind] for every in (before, after))
+    known = {name for standing in before for name in standing.let_go}
+    given_up = [name for standing in after for name in standing.let_go if name not in known]
+    news = [f"windows wait no longer for {', '.join(given_up)}"] if given_up else []
+    if behind != was and (behind or not given_up):
+        news.append(f"windows wait for {', '.join(behind) or 'nobody'}")
+    return news

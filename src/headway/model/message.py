@@ -7,6 +7,8 @@ from headway.model.patience import PatiencePolicy
 from headway.model.sampling import GroupSeen, SamplingPolicy, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 
+Part = tuple[str, int]  # a partition of a log: topic and number
+
 
 @dataclass(frozen=True, slots=True)
 class InputSpec:
@@ -104,7 +106,7 @@ class BatchSeen:
     state_bytes: int = 0
     dropped: int = 0  # rows or groups that Spark itself refused as late
     left: bool = False  # some source had more than it handed out
-    read: tuple[tuple[str, int], ...] = ()  # per log: how many rows of it have been read, all partitions together
+    read: tuple[tuple[str, dict[Part, int]], ...] = ()  # per log: up to where its partitions have been read
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +119,12 @@ class PartEnd:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far a log has come, by its broker; None when the broker does not answer."""
+    """How far a log has come, by its broker."""
 
     source: str
     at: WallMs
-    parts: dict[tuple[str, int], PartEnd] | None
+    # All partitions that there are, with None for one that cannot be asked; None when the broker does not answer.
+    parts: dict[Part, PartEnd | None] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class InputView:
     late_rows: int = 0
     delay: DelayView | None = None
     held_until: WallMs | None = None  # a partition has fallen silent: no window is swept before this, or before it speaks
+    held_most_ms: int | None = None  # and none waits longer than this, whoever falls silent meanwhile; None: for ever
     backlog: int | None = None  # rows in the log that were not read yet, as the broker said
     backlog_at: WallMs | None = None  # when it said so
     timeless: int = 0  # rows without an event time, so far
@@ -53,11 +54,17 @@ class InputView:
     slt_ms: int | None = None  # behind a slack gate: see `ripe_at_gate`
     slowest: EventMs | None = None  # the newest event time of that partition which is furthest behind; None: one is unheard
 
+    def held(self, due: int) -> int:
+        """When a window may be swept that would be due then if nobody were behind."""
+        if self.held_until is None or self.held_until <= due:
+            return due
+        return self.held_until if self.held_most_ms is None else min(self.held_until, due + self.held_most_ms)
+
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that patience allows now. A stream of old rows is measured by its own frontier."""
         if self.live:
             if self.held_until is not None and self.held_until > now:
-                return None
+                return None if self.held_most_ms is None else now - self.patience_ms - self.held_most_ms
             return (now if self.caught_at is None else self.caught_at) - self.patience_ms
         return None if self.frontier is None else self.frontier - self.patience_ms
 
@@ -128,9 +135,8 @@ class QueryView:
 
     def _due(self) -> WallMs | None:
         object.__setattr__(self, "reads_every_ms", 0)
-        held = max((i.held_until for i in self.inputs if i.held_until is not None), default=WallMs(0))
         if self.pending:
-            return self._sweeps_at(held)
+            return self._sweeps_at()
         if self.granted_at is None:
             return None
         if self.bounded:
@@ -140,7 +146,7 @@ class QueryView:
         # Every input is silent and no window is open: there is nothing to emit, so it is only asked now and then.
         silent = self.state_rows == 0 and all(i.idle for i in self.inputs)
         if self.live and not silent:
-            return self._read_by(max(self.deadline + self.patience_ms, held))
+            return self._read_by(self._held(self.deadline + self.patience_ms))
         if self.pace_ms == 0 and not silent and any(i.slt_ms is not None for i in self.inputs):
             return WallMs(self.granted_at + self._rows_missing_ms(self.granted_at))
         if not (silent and self.inputs):
@@ -152,21 +158,25 @@ class QueryView:
         due = self.deadlines.after(self.granted_at + SILENT_LEAST_MS - self.patience_ms - 1) + self.patience_ms
         return WallMs(min(due, self.granted_at + SILENT_MOST_MS))
 
-    def _sweeps_at(self, held: WallMs) -> WallMs | None:
+    def _held(self, due: int) -> WallMs:
+        """When a window may be swept that would be due then if no input were behind."""
+        return WallMs(max((i.held(due) for i in self.inputs), default=due))
+
+    def _sweeps_at(self) -> WallMs | None:
         """When the watermark that is announced may be acted upon; at once, if it was ripe by its rows when it was."""
         ripens = self.ripens if self.ripens is not None else self.announced + self.patience_ms if self.live else 0
         if ripens == 0:
             return self.granted_at
         if self.trigger_ms and self.granted_at is not None and ripens > self.granted_at:
             ripens = max(ripens, self.tick_after(self.granted_at))
-        return WallMs(max(ripens, held))
+        return self._held(ripens)
 
-    def _read_by(self, due: int) -> WallMs:
+    def _read_by(self, due: WallMs) -> WallMs:
         """When a window is due, or sooner if rows would wait too long to be read, or to be seen in the output."""
         assert self.granted_at is not None
         every_ms = READ_MOST_MS if self.fresh_ms is None else max(self.fresh_ms, self.pace_ms)
         if self.granted_at + every_ms >= due:
-            return WallMs(due)
+            return due
         object.__setattr__(self, "reads_every_ms", every_ms)
         return WallMs(self.granted_at + every_ms)
 

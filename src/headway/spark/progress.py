@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from headway.loop.sampler import CELL_MS
-from headway.model.message import BatchSeen, InputSeen, PartSeen
+from headway.model.message import BatchSeen, InputSeen, Part, PartSeen
 from headway.model.sampling import GroupSeen, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 from headway.spark.plan import METRICS
@@ -40,7 +40,7 @@ def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSee
         dropped=sum(s["numRowsDroppedByWatermark"] for s in states),
         left=any(_left(s) for s in progress.get("sources", ())),
         read=tuple(
-            (s["description"], rows_of(s["endOffset"])) for s in progress.get("sources", ()) if is_kafka(s["description"])
+            (s["description"], _ends(s["endOffset"])) for s in progress.get("sources", ()) if is_kafka(s["description"])
         ),
     )
 
@@ -57,8 +57,12 @@ def is_kafka(description: str) -> bool:
 
 def rows_of(offsets: Any) -> int:
     """Rows of all partitions before these offsets, which Spark gives as an object, or as the text of one."""
+    return sum(_ends(offsets).values())
+
+
+def _ends(offsets: Any) -> dict[Part, int]:
     read = json.loads(offsets) if isinstance(offsets, str) else offsets or {}
-    return sum(sum(parts.values()) for parts in read.values())
+    return {(topic, int(number)): end for topic, parts in read.items() for number, end in parts.items()}
 
 
 def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
