@@ -1,7 +1,7 @@
 """One Spark session for all tests that need it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -28,6 +28,16 @@ def spark() -> Iterator[Any]:
     session = hw.session("headway-tests", memory="2g", kafka=True, **POOLS)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def java_err(spark: Any) -> Iterator[Callable[[], str]]:
+    """What the JVM has written to its error output during this test; pytest's own capture does not see another process."""
+    java = spark._jvm.java
+    heard, before = java.io.ByteArrayOutputStream(), java.lang.System.err
+    java.lang.System.setErr(java.io.PrintStream(heard, True))
+    yield heard.toString
+    java.lang.System.setErr(before)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from headway.errors import HeadwayError
-from headway.loop import journal as journal_module
 from headway.loop.controller import Entry
 from headway.loop.journal import Journal, JournalReader
 from headway.loop.replay import replay
@@ -169,41 +168,11 @@ def test_two_runtimes_may_write_to_one_file(tmp_path: Path) -> None:
     assert sorted(e.at for e in JournalReader(tmp_path / "j.db").entries()) == [1, 2, 3, 11, 12, 13]
 
 
-def test_a_journal_that_cannot_be_written_says_so_once_and_holds_nobody_up(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    journal = Journal(tmp_path / "j.db")
-    with sqlite3.connect(tmp_path / "j.db") as other:
-        other.execute("drop table notes")
-    journal.note(NOW, "a", "lost")
-    journal._thread.join(timeout=30)
-    journal.note(NOW, "a", "lost too")
-    assert journal._queue.empty()
-    journal.close()
-    assert capfd.readouterr().err.count("decisions go on unrecorded") == 1
-
-
 def test_a_snapshot_without_queries_comes_back_too(tmp_path: Path) -> None:
     journal, empty = Journal(tmp_path / "j.db"), Entry(NOW, snapshot(), Hold(NOW, "no"), Hold(NOW, "no"), "held")
     journal.append(empty)
     journal.close()
     assert list(JournalReader(tmp_path / "j.db").entries()) == [empty]
-
-
-def test_old_decisions_are_forgotten_with_the_views_that_only_they_saw(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(journal_module, "KEEP_ENTRIES", 100)
-    journal = Journal(tmp_path / "j.db")
-    steady = query("steady")
-    for at in range(10_050):
-        journal.append(Entry(WallMs(at), snapshot(steady, query("a", due_in=at)), Hold(NOW, "no"), Hold(NOW, "no"), "held"))
-    journal.close()
-    kept = list(JournalReader(tmp_path / "j.db").entries())
-    assert 100 <= len(kept) <= 1_100 and kept[-1].at == 10_049
-    assert kept[0].seen.queries[0] == steady  # seen first by an entry long gone, and still in use
-    with sqlite3.connect(tmp_path / "j.db") as db:
-        assert db.execute("select count(*) from entries").fetchone()[0] == len(kept)
 
 
 @pytest.mark.parametrize("name", ["what? 100% #1.db", "tab\there.db", "ünïcode.db", "a&mode=rw.db"])

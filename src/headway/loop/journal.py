@@ -1,100 +1,141 @@
 """The journal: every snapshot, wish, decision, reason and receipt, in one sqlite file.
 
 A snapshot holds a view of every query, yet between two decisions only one or two of them change. So each view is written
-once, and a snapshot is a list of their numbers. A thread of its own writes; the controller never waits for the disk.
+once, and a snapshot is a list of their numbers. A thread of its own writes; the controller never waits for the disk. Items
+that the disk is too slow or too full for are counted, and the count is a note in the journal as soon as one can be written.
 """
 
 import json
-import queue
 import sqlite3
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headway.errors import HeadwayError
-from headway.loop import codec
+from headway.loop import codec, journal_file
+from headway.loop.backlog import Backlog
 from headway.loop.controller import Entry
 from headway.model.message import BatchSeen
 from headway.model.time import WallMs
 from headway.model.view import QueryView
 
-_SCHEMA = """
-create table if not exists views (id integer primary key, query text, view text);
-create table if not exists entries (
-  id integer primary key, at integer, query text, kind text, because text, decided text, proposed text,
-  receipt text, slots integer, memory text, views text);
-create table if not exists batches (
-  id integer primary key, at integer, query text, batch integer, began integer, took_ms integer, rows integer,
-  watermark integer, late_rows integer, dropped integer, state_rows integer, state_bytes integer);
-create table if not exists notes (id integer primary key, at integer, query text, text text);
-create index if not exists entries_query on entries (query, at);
-create index if not exists batches_query on batches (query, at);
-"""
-KEEP_ENTRIES = 500_000  # about 200 MB; older decisions are forgotten
+MOST_WAITING = 10_000  # items, of a few kB: what a disk may be behind; older ones are lost
+AT_ONCE = 1_000
+FORGET_EVERY = 10_000
+RETRY_S = 5.0  # after a write that failed
+_COLUMNS = "at, decided, proposed, receipt, slots, memory, views"
 
 
 class Journal:
-    """Appends to a journal file. Survives a crash up to the last half second."""
+    """Appends to a journal file. Survives a crash up to the last half second, and a full disk until there is room."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._queue: queue.SimpleQueue[tuple[str, Any] | None] = queue.SimpleQueue()
+        self._backlog: Backlog[tuple[str, Any]] = Backlog(MOST_WAITING)
         self._known: dict[str, tuple[QueryView, int]] = {}
-        self._db = sqlite3.connect(self.path, check_same_thread=False, isolation_level=None)
-        self._db.executescript("pragma journal_mode=wal; pragma synchronous=normal;" + _SCHEMA)
-        self._pause = threading.Event()
+        self._db: sqlite3.Connection | None = journal_file.opened(self.path)
+        self._written = FORGET_EVERY  # since it was last tidied up: runs that are too short to do so may share a file
+        self._trouble: str | None = None  # since the last commit
+        self._said: set[str] = set()
+        self._pause, self._closing = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="headway-journal", daemon=True)
         self._thread.start()
 
     def append(self, entry: Entry) -> None:
-        self._put("entry", entry)
+        self._backlog.put(("entry", entry))
 
     def batch(self, seen: BatchSeen, view: QueryView) -> None:
-        self._put("batch", (seen, sum(i.late_rows for i in view.inputs)))
+        self._backlog.put(("batch", (seen, sum(i.late_rows for i in view.inputs))))
 
     def note(self, at: WallMs, query: str, text: str) -> None:
-        self._put("note", (at, query, text))
+        self._backlog.put(("note", (at, query, text)))
 
     def close(self) -> None:
-        self._queue.put(None)
+        self._backlog.close()
+        self._closing.set()
         self._pause.set()
         self._thread.join(timeout=10)
-        self._db.close()
-
-    def _put(self, kind: str, item: Any) -> None:
-        if self._thread.is_alive():  # nobody would take it out again
-            self._queue.put((kind, item))
 
     def _run(self) -> None:
-        try:
-            self._write()
-        except sqlite3.Error as error:  # a full disk, say: queries must go on all the same
-            sys.stderr.write(f"headway: the journal {self.path} cannot be written ({error}): decisions go on unrecorded\n")
-
-    def _write(self) -> None:
-        written = 0
-        while True:
-            items = [self._queue.get()]
-            while items[-1] is not None and not self._queue.empty() and len(items) < 1000:
-                items.append(self._queue.get())
-            self._db.execute("begin immediate")  # another runtime may write to the same file
-            for item in items:
-                if item is not None:
-                    getattr(self, f"_write_{item[0]}")(item[1])
-            written += len(items)
-            if written >= 10_000:
-                written = 0
-                self._forget()
-            self._db.execute("commit")
-            if items[-1] is None:
-                return
+        while items := self._backlog.take(AT_ONCE):
+            try:
+                self._commit(items)
+            except Exception as error:  # a full disk, say: queries must go on all the same
+                again = self._trouble is not None
+                self._failed(items, error)
+                if again and self._backlog.closed:
+                    break
+                self._closing.wait(RETRY_S)
+                continue
             # One commit for whatever came in half a second: a commit costs more than the rows in it.
-            if self._queue.empty():
+            if not len(self._backlog):
                 self._pause.wait(0.5)
+        if missing := len(self._backlog) + self._backlog.lost:
+            self._say("end", f"has been closed, and {missing} decisions, batches and notes are not in it: {self._why}")
+        if self._db is not None:
+            self._db.close()
+
+    def _commit(self, items: list[tuple[str, Any]]) -> None:
+        if self._db is None:
+            self._db = journal_file.opened(self.path)
+        db = self._db
+        db.execute("begin immediate")  # another runtime may write to the same file
+        if tidy := self._written >= FORGET_EVERY:
+            journal_file.forget(db)
+            self._known.clear()
+        (oldest,) = db.execute("select coalesce(min(id), 0) from views").fetchone()
+        # The other runtime may have forgotten views that we still refer to.
+        self._known = {name: known for name, known in self._known.items() if known[1] >= oldest}
+        lost = self._backlog.lost
+        if lost or self._trouble:
+            self._write_gap(_at(*items[0]), lost)
+        unfit = [error for kind, item in items if (error := self._write(kind, item)) is not None]
+        db.execute("commit")
+        self._written = len(items) + (0 if tidy else self._written)
+        self._backlog.told(lost)
+        self._backlog.drop(len(unfit))
+        self._trouble = repr(unfit[0]) if unfit else None
+
+    def _failed(self, items: list[tuple[str, Any]], error: Exception) -> None:
+        """Nothing of these items is in the file. What is wrong with it may be mended by a new start."""
+        self._trouble = " ".join(str(error).split())
+        self._known.clear()
+        self._backlog.give_back(items)
+        if self._db is not None:
+            with suppress(sqlite3.Error):
+                self._db.close()  # and so take back what was begun
+        self._db = None
+        self._say("failure", f"cannot be written ({self._trouble}): decisions go on unrecorded, and it is tried again")
+
+    def _say(self, what: str, text: str) -> None:
+        """Once: whoever wants to know how often finds it in the journal."""
+        if what not in self._said:
+            self._said.add(what)
+            with suppress(OSError, ValueError):
+                sys.stderr.write(f"headway: the journal {self.path} {text}\n")
+
+    def _write(self, kind: str, item: Any) -> Exception | None:
+        """What is wrong with an item that no journal could hold: it would not go in later either, and keeps nobody out."""
+        try:
+            getattr(self, f"_write_{kind}")(item)
+        except Exception as error:
+            if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
+                raise  # it is the disk, or the file is damaged
+            self._say("item", f"cannot hold one {kind} ({error!r}), which is left out")
+            return error
+        return None
+
+    def _write_gap(self, at: WallMs, lost: int) -> None:
+        """A note of the journal's own, which concerns every query."""
+        why = self._why
+        missing = f"{lost} decisions, batches and notes before this are missing" if lost else "nothing is missing"
+        if lost:
+            self._say("loss", f"lacks decisions, batches or notes: {why}; how many is noted in it")
+        self._write_note((at, "", f"journal: {why}; {missing}"))
 
     def _write_entry(self, entry: Entry) -> None:
         views = [self._view_id(view) for view in entry.seen.queries]
@@ -104,33 +145,46 @@ class Journal:
             entry.at, query, kind, entry.decided.because, codec.dumps(entry.decided), codec.dumps(entry.proposed),
             entry.receipt, entry.seen.slots, codec.dumps(entry.seen.memory), json.dumps(views),
         )  # fmt: skip
-        self._db.execute("insert into entries values (null,?,?,?,?,?,?,?,?,?,?)", row)
+        self._insert("entries", row)
 
     def _write_batch(self, item: tuple[BatchSeen, int]) -> None:
         b, late = item
         row = (b.ended, b.query, b.batch, b.began, b.took_ms, sum(i.rows for i in b.inputs), b.watermark, late, b.dropped,
                b.state_rows, b.state_bytes)  # fmt: skip
-        self._db.execute("insert into batches values (null,?,?,?,?,?,?,?,?,?,?,?)", row)
+        self._insert("batches", row)
 
     def _write_note(self, item: tuple[WallMs, str, str]) -> None:
-        self._db.execute("insert into notes values (null,?,?,?)", item)
+        at, query, text = item
+        self._insert("notes", (at, query, text[: journal_file.NOTE_LETTERS]))
 
     def _view_id(self, view: QueryView) -> int:
         known = self._known.get(view.name)
         if known is not None and known[0] is view:
             return known[1]
-        number = self._db.execute("insert into views values (null,?,?)", (view.name, codec.dumps(view))).lastrowid or 0
+        number = self._insert("views", (view.name, codec.dumps(view)))
         self._known[view.name] = (view, number)
         return number
 
-    def _forget(self) -> None:
-        (last,) = self._db.execute("select coalesce(max(id), 0) from entries").fetchone()
-        if last <= KEEP_ENTRIES:
-            return
-        self._db.execute("delete from entries where id <= ?", (last - KEEP_ENTRIES,))
-        (first,) = self._db.execute("select views from entries order by id limit 1").fetchone()
-        # Numbers only grow: a view older than the oldest of the first snapshot kept is in no snapshot.
-        self._db.execute("delete from views where id < ?", (min(json.loads(first), default=0),))
+    @property
+    def _why(self) -> str:
+        return f"it could not be written ({self._trouble})" if self._trouble else "the disk was slower than the decisions"
+
+    def _insert(self, table: str, row: tuple[Any, ...]) -> int:
+        assert self._db is not None, "rows are written between the begin and the end of a commit"
+        holes = ",".join("?" * len(row))
+        return self._db.execute(f"insert into {table} values (null,{holes})", row).lastrowid or 0
+
+
+def _at(kind: str, item: Any) -> WallMs:
+    """The moment that an item is of."""
+    match kind:
+        case "entry":
+            at = item.at
+        case "batch":
+            at = item[0].ended
+        case _:
+            at = item[0]
+    return WallMs(at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +229,16 @@ class JournalReader:
         return Line(*row) if row else None
 
     def entry(self, line: int) -> Entry:
-        row = self._db.execute(
-            "select at, decided, proposed, receipt, slots, memory, views from entries where id = ?", (line,)
-        ).fetchone()
-        return self._entry(row)
+        row = self._db.execute(f"select {_COLUMNS} from entries where id = ?", (line,)).fetchone()
+        found = None if row is None else self._entry(row)
+        if found is None:
+            raise HeadwayError(f"decision {line}: the journal has forgotten it, or what it saw")
+        return found
 
     def entries(self) -> Iterator[Entry]:
-        for row in self._db.execute("select at, decided, proposed, receipt, slots, memory, views from entries order by id"):
-            yield self._entry(row)
+        for row in self._db.execute(f"select {_COLUMNS} from entries order by id"):
+            if (entry := self._entry(row)) is not None:
+                yield entry
 
     def batch_after(self, query: str, at: WallMs) -> dict[str, Any] | None:
         """The batch that a grant of that moment led to."""
@@ -192,10 +248,16 @@ class JournalReader:
         return dict(zip(names, row, strict=True)) if row else None
 
     def notes(self, query: str, since: int = 0) -> list[tuple[int, str]]:
-        return list(self._db.execute("select at, text from notes where query = ? and at >= ? order by id", (query, since)))
+        """Those of a query, and those of the journal itself, which concern every query."""
+        return list(
+            self._db.execute("select at, text from notes where query in (?, '') and at >= ? order by id", (query, since))
+        )
 
-    def _entry(self, row: tuple[Any, ...]) -> Entry:
+    def _entry(self, row: tuple[Any, ...]) -> Entry | None:
+        """None where another runtime, which shares the file, has forgotten a view that this decision saw."""
         at, decided, proposed, receipt, slots, memory, views = row
         ids = json.loads(views)
         found = dict(self._db.execute(f"select id, view from views where id in ({','.join('?' * len(ids))})", ids))
+        if len(found) < len(set(ids)):
+            return None
         return codec.entry(at, decided, proposed, receipt, slots, memory, [found[i] for i in ids])

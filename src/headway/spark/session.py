@@ -23,6 +23,8 @@ TUNED = {
     "spark.sql.shuffle.partitions": "1",
     # Spark serialises a batch's plan half a dozen times, and most of its bytes are the logical plan, which no task needs.
     "spark.headway.lean": "true",
+    # Where a shuffle turns out empty Spark would forget what is below it: the watermark, and how many rows had come.
+    "spark.sql.adaptive.streaming.stateless.enabled": "false",
 }
 INTERPRETED = {
     # A watermark is a constant in generated code and changes with every batch: each batch would compile anew.

@@ -72,7 +72,7 @@ def controlled(
         own[part] = ("int", _part(rows.schema[partition], parts))
     punctuation = control.select(
         # Every column is an alias: then two inputs can share one control source in a join without a clash.
-        *[(F.col("at") if f.name == column else _empty(f)).alias(f.name) for f in rows.schema.fields],
+        *[(F.col("at") if f.name == column else _unknown(_empty(f))).alias(f.name) for f in rows.schema.fields],
         *[F.lit(None).cast(kind).alias(n) for n, (kind, _) in own.items()],
     )
     harmless = time if beyond is None else F.when(beyond, F.lit(_MOMENT).cast("timestamp")).otherwise(time)
@@ -155,6 +155,15 @@ def _part(field: T.StructField, parts: int) -> Column:
     column = F.col(quoted(field.name))
     number = column if isinstance(field.dataType, T.IntegralType) else F.hash(column)
     return F.pmod(number, F.lit(parts)).cast("int")
+
+
+def _unknown(value: Column) -> Column:
+    """The same value, but the optimizer cannot know it.
+
+    It knew once that in a batch of control rows alone a join's key was null, and looked for null in the static table. That
+    found nothing, and a broadcast join with nothing to join with does not even read its stream: the watermark stood still.
+    """
+    return F.when(F.spark_partition_id() < 0, value).otherwise(value)
 
 
 def _empty(field: T.StructField) -> Column:

@@ -57,7 +57,7 @@ public final class Extensions extends AbstractFunction1<SparkSessionExtensions, 
         public SparkPlan apply(SparkPlan plan) {
             SQLConf conf = SQLConf.get();
             boolean wanted = Boolean.parseBoolean(conf.getConfString("spark.headway.lean", "false"));
-            if (!wanted || !plan.logicalLink().exists(link -> link.isStreaming())) {
+            if (!wanted || !plan.logicalLink().exists(link -> link.isStreaming()) || adaptive(plan, conf)) {
                 return plan;
             }
             // Generated code is made for chains of operators; a cut would part them.
@@ -68,6 +68,15 @@ public final class Extensions extends AbstractFunction1<SparkSessionExtensions, 
                 return BoxedUnit.UNIT;
             });
             return lean;
+        }
+
+        /**
+         * Whether Spark may plan it again while it runs, stage by stage, from the logical plans: it does so with no plan that
+         * has state. What comes here may be one stage of many, so an exchange is nothing to go by.
+         */
+        private static boolean adaptive(SparkPlan plan, SQLConf conf) {
+            return conf.adaptiveExecutionEnabled() && conf.adaptiveExecutionEnabledInStatelessStreaming()
+                    && !plan.exists(node -> node instanceof StatefulOperator);
         }
 
         /** The plan with a cut below every operator whose tasks carry the operator itself. */
