@@ -185,7 +185,8 @@ class QueryTracker:
                 selectivity=self.selectivity,
                 state_rows=self.state_rows,
                 state_bytes=self.state_bytes,
-                # Old rows are replayed as fast as they come; a query without rows is asked once a second.
-                pace_ms=0 if self.had_rows else 1000,
+                # Old rows are replayed as fast as they come, and a bounded run is to end; a query without rows is asked once
+                # a second.
+                pace_ms=0 if self.had_rows or self.spec.bounded else 1000,
             )
         return self._view
