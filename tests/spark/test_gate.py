@@ -148,10 +148,12 @@ def test_a_start_that_fails_leaves_nothing(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    [b"not json", b"[1]", b"{}", b'{"seq": 1, "wm": 5}', b'{"seq": 1, "wm": "5", "live": 0}', b"[" * 100_000]
-    + [b'{"seq": 1, "wm": 5.5, "live": 0}', b'{"seq": true, "wm": 5, "live": 0}', b"\xff\xfe"],
-    ids=str,
-)
+    [
+        b"not json", b"[1]", b"{}", b"\xff\xfe", b"[" * 100_000, b'{"seq": 1, "wm": 5}', b'{"seq": 1, "wm": "5", "live": 0}',
+        b'{"seq": 1, "wm": 5.5, "live": 0}', b'{"seq": true, "wm": 5, "live": 0}',
+    ],
+    ids=lambda said: str(said[:40]),
+)  # fmt: skip
 def test_a_question_that_makes_no_sense_puts_its_own_query_aside_and_no_other(
     desk: Desk, said: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -58,14 +58,14 @@ def folder(tmp_path: Path, name: str) -> str:
     return str(tmp_path / name)
 
 
-def test_eight_queries_that_start_at_once_and_a_plain_one_among_them_each_get_their_own_line(
+def test_eight_queries_that_start_at_once_with_plain_ones_among_them_each_get_their_own_line(
     spark: Any, tmp_path: Path
 ) -> None:
     door = Doorman()
-    names = [f"at_once_{n}" for n in range(8)]
+    names, plain = [f"at_once_{n}" for n in range(8)], [f"plain_{n}" for n in range(4)]
     with hw.Runtime(spark, door, journal=tmp_path / "j.db") as rt:
         rt.controller.guards = ()
-        together = threading.Barrier(9)
+        together = threading.Barrier(12)
 
         def writer(name: str) -> Any:
             rows = spark.readStream.schema("ts timestamp, k int").json(folder(tmp_path, name))
@@ -74,19 +74,22 @@ def test_eight_queries_that_start_at_once_and_a_plain_one_among_them_each_get_th
 
         def start(name: str, made: Any) -> Any:
             together.wait()
-            return made.queryName(name).start() if name == "plain" else rt.start(made, name=name)
+            return made.queryName(name).start() if name in plain else rt.start(made, name=name)
 
-        with ThreadPoolExecutor(9) as pool:
-            started = [pool.submit(start, name, writer(name)) for name in ["plain", *names]]
-        plain, *queries = [each.result() for each in started]
-        wait_until(lambda: plain.lastProgress is not None, "a batch of the plain one", plain)
+        with ThreadPoolExecutor(12) as pool:
+            started = [pool.submit(start, name, writer(name)) for name in [*plain, *names]]
+        queries = [each.result() for each in started]
+        others, queries = queries[:4], queries[4:]
+        for query in others:
+            wait_until(lambda q=query: q.lastProgress is not None, "a batch of a plain one", query)
         assert [q.name for q in queries] == names
         for at, query in enumerate(queries):
             assert not any(q.lastProgress for q in queries[at:])
             door.names.append(query.name)
             rt.controller.post(Gone(""))  # wake up
             wait_until(lambda q=query: q.lastProgress is not None, f"the batch of {query.name}", query)
-        plain.stop()
+        for query in others:
+            query.stop()
 
 
 def test_a_line_that_was_cut_is_laid_anew_and_no_batch_runs_meanwhile(stage: Stage) -> None:

@@ -107,10 +107,10 @@ def test_a_query_that_has_lost_the_gate_goes_on_by_its_rows_and_its_own_patience
 
 
 def test_a_watermark_that_was_announced_ahead_is_not_swept_before_its_time(stage: Stage) -> None:
-    patience_s = 15.0
+    patience_s = 20.0
+    stage.start(counts(stage.watermarked("a", f"{patience_s:.0f} seconds")))
     now = time.time()
     stage.put("a", [{"ts": now, "k": 1}])
-    stage.start(counts(stage.watermarked("a", f"{patience_s:.0f} seconds")))
     stage.step(None)
     assert stage.rt.controller.queries["staged"].view().live, "the machine is too slow for this test"
     ahead = int(now) + 3
