@@ -198,14 +198,6 @@ def test_without_a_controller_a_query_goes_on_and_loses_nothing(stage: Stage) ->
     assert stage.query.isActive
 
 
-def test_a_query_started_behind_our_back_runs_ungated(stage: Stage, tmp_path: Path) -> None:
-    stage.put("a", [{"ts": 1, "k": 1}])
-    writer = counts(stage.watermarked("a")).writeStream.outputMode("update").format("memory").queryName("behind")
-    query = writer.option("checkpointLocation", str(tmp_path / "cp")).start()
-    wait_until(lambda: stage.spark.table("behind").count() == 1, "its first row", query)
-    query.stop()
-
-
 def test_an_unknown_caller_gets_no_answer_from_the_gate(stage: Stage) -> None:
     import socket
 

@@ -5,6 +5,8 @@ Spark runs the reader in a process of its own on the driver's host, and pickles 
 needs nothing but the standard library and pyspark, there and on the executors. An offset is
 `{"seq": n, "wm": ms, "live": 0 or 1}`: the grant's number, the announced watermark, whether the wall clock rules it.
 Rows are a pure function of two offsets, and Spark logs offsets before it runs a batch: a replay decides the same again.
+
+Unlike the Java class it sees nothing of its query: it does not know which one that is, nor how far its rows have come.
 """
 
 import json
@@ -16,27 +18,31 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 # Spark's watermark is the newest event time minus a constant. With ten years of delay no data row ever moves it, and a
 # control row stamped ten years after the target sets it to exactly the target.
 SHIFT_DAYS = 3650
 SHIFT_MS = SHIFT_DAYS * 86_400_000
 FORMAT = "headway-control-python"
+LOST_S = 1.0  # between two batches of a query that has lost its gate, or between two steps of its watermark
+IDLE_S = 0.1  # between two looks for rows where the gate has put the query aside
 
 Offset = dict[str, int]
 Row = tuple[datetime]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class ControlReader(SimpleDataSourceStreamReader):
+class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     """Asks the controller at every read, and blocks until it may go on: while it blocks, Spark plans no batch."""
 
     def __init__(self, options: dict[str, str]) -> None:
         self._address = (options["host"], int(options["port"]))
-        self._secret = options["secret"]
+        self._greeting: dict[str, Any] = {"secret": options["secret"]}
         self._fallback_ms = int(options["fallback_ms"])
+        self._patience_ms = 0
         self._wire: Any = None
-        self._said = False
+        self._said = ""
         main = getattr(sys.modules.get("__main__"), "__spec__", None)
         if main is not None and main.name.endswith("python_streaming_source_runner"):
             # Say hello as early as can be: the runtime starts queries one by one to know which of them is calling.
@@ -46,8 +52,11 @@ class ControlReader(SimpleDataSourceStreamReader):
     def initialOffset(self) -> Offset:
         return {"seq": 0, "wm": 0, "live": 0}
 
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Nothing to settle: a read that finds nothing new returns the offset it was given, and then the run ends."""
+
     def read(self, start: Offset) -> tuple[Iterator[Row], Offset]:
-        end = self._ask(start) or self._ungated(start)
+        end = self._end(start)
         return self.readBetweenOffsets(start, end), end
 
     def readBetweenOffsets(self, start: Offset, end: Offset) -> Iterator[Row]:
@@ -58,6 +67,38 @@ class ControlReader(SimpleDataSourceStreamReader):
     def commit(self, end: Offset) -> None:
         """Nothing to forget: Spark's own log holds all there is."""
 
+    def _end(self, start: Offset) -> Offset:
+        while True:
+            answer = self._ask(start)
+            if answer is not None and "ungated" not in answer:
+                self._said = ""
+                return answer
+            if answer is None:
+                self._say("the gate cannot be reached: a query goes on ungated" + self._how(start))
+            else:  # the gate has said why
+                self._say("it goes on" + self._how(start))
+            early_s = (start["wm"] + self._patience_ms) / 1000 - time.time() if start["live"] else 0
+            if early_s <= 0:
+                time.sleep(LOST_S if answer is None else IDLE_S)
+                return self._ungated(start)
+            time.sleep(min(early_s, LOST_S))  # it was announced ahead, and must not be swept before its time
+
+    def _how(self, start: Offset) -> str:
+        if not start["live"]:  # the rows are old ones: the wall clock would declare them all late
+            return ", and its watermark stays where it is: only with Headway's jar can rows move it"
+        return f", its watermark {self._behind_ms} ms behind the wall clock"
+
+    @property
+    def _behind_ms(self) -> int:
+        return max(self._patience_ms, self._fallback_ms)
+
+    def _ungated(self, start: Offset) -> Offset:
+        """An offset that stays as it is makes no batch, unless a source has rows."""
+        watermark = int(time.time() * 1000) - self._behind_ms
+        if not start["live"] or watermark < start["wm"] + 1000 * LOST_S:
+            return start
+        return {**start, "seq": start["seq"] + 1, "wm": watermark}
+
     def _connected(self) -> bool:
         if self._wire is not None:
             return True
@@ -65,48 +106,40 @@ class ControlReader(SimpleDataSourceStreamReader):
             # A fresh connection gets five seconds to answer; a grant may take hours.
             link = socket.create_connection(self._address, timeout=5)
             wire = link.makefile("rwb")
-            wire.write(json.dumps({"secret": self._secret}).encode() + b"\n")
+            wire.write(json.dumps(self._greeting).encode() + b"\n")
             wire.flush()
             answer = json.loads(wire.readline())
-            if "error" in answer:
-                self._warn(answer["error"])
-                link.close()
-                return False
             link.settimeout(None)
-            self._wire = wire
         except (OSError, ValueError):
             return False
+        if "refused" in answer:
+            link.close()
+            raise RuntimeError(f"headway: {answer['refused']}")
+        self._greeting["line"] = answer["line"]  # by which the gate knows us when we call again
+        self._patience_ms = answer["patience_ms"]
+        self._wire = wire
         return True
 
-    def _ask(self, start: Offset) -> Offset | None:
-        """The offset up to which the controller lets us go; None if there is no controller."""
-        if not self._connected():
-            return None
-        try:
-            self._wire.write(json.dumps(start).encode() + b"\n")
-            self._wire.flush()
-            end: Offset = json.loads(self._wire.readline())
-        except (OSError, ValueError):
-            self._wire = None
-            return None
-        self._said = False
-        return end
+    def _ask(self, start: Offset) -> dict[str, Any] | None:
+        """An offset, or that we go on ungated; None if there is no gate. A line that was cut is laid anew, once."""
+        for _ in range(2):
+            if not self._connected():
+                return None
+            try:
+                self._wire.write(json.dumps(start).encode() + b"\n")
+                self._wire.flush()
+                answer: dict[str, Any] = json.loads(self._wire.readline())
+                return answer
+            except (OSError, ValueError):
+                self._wire = None
+        return None
 
-    def _ungated(self, start: Offset) -> Offset:
-        """Without a controller a query goes on, once a second, its watermark behind the clock by a stated delay."""
-        if not self._said:
-            self._warn(f"controller unreachable: going on ungated, watermark {self._fallback_ms} ms behind the wall clock")
-            self._said = True
-        time.sleep(1)
-        if not start["live"]:  # the rows are old ones: the wall clock would declare them all late
-            return {**start, "seq": start["seq"] + 1}
-        behind = int(time.time() * 1000) - self._fallback_ms
-        return {"seq": start["seq"] + 1, "wm": max(start["wm"], behind), "live": 1}
-
-    @staticmethod
-    def _warn(text: str) -> None:
-        sys.stderr.write(f"headway: {text}\n")
-        sys.stderr.flush()
+    def _say(self, text: str) -> None:
+        """Once, until it is something else."""
+        if text != self._said:
+            self._said = text
+            sys.stderr.write(f"headway: {text}\n")
+            sys.stderr.flush()
 
 
 class ControlSource(DataSource):

@@ -42,6 +42,43 @@ class Lease:
             file.close()
 
 
+class Leases:
+    """The leases of a runtime's queries, by query."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[str, tuple[Lease, Any]] = {}
+
+    def acquire(self, checkpoint: str, query: str) -> Lease:
+        """A query that has ended needs its checkpoint no more, even if nobody has noticed yet."""
+        self.release_ended()
+        return Lease(checkpoint, query)
+
+    def hold(self, name: str, lease: Lease, query: Any) -> None:
+        """Until the query, as Spark knows it, has ended."""
+        with self._lock:
+            before = self._held.get(name)
+            self._held[name] = (lease, query)
+        if before is not None:
+            before[0].release()
+
+    def release_ended(self) -> None:
+        with self._lock:
+            held = list(self._held.items())
+        for name, (lease, query) in held:
+            if not query.isActive:
+                lease.release()
+                with self._lock:
+                    if self._held.get(name) == (lease, query):
+                        del self._held[name]
+
+    def release_all(self) -> None:
+        with self._lock:
+            held, self._held = self._held, {}
+        for lease, _ in held.values():
+            lease.release()
+
+
 def local_path(checkpoint: str) -> Path | None:
     """The folder of a checkpoint on this machine; None if it lies elsewhere."""
     url = urlparse(checkpoint)
@@ -52,18 +89,18 @@ def local_path(checkpoint: str) -> Path | None:
 
 def option_of(writer: Any, name: str) -> str | None:
     """An option that was set on a DataStreamWriter, if any."""
-    options = _field(writer, "extraOptions")
+    options = writer_field(writer, "extraOptions")
     found = None if options is None else options.get(name)
     return str(found.get()) if found is not None and found.isDefined() else None
 
 
 def output_mode(writer: Any) -> str | None:
     """Append, Update or Complete, if it is known."""
-    mode = _field(writer, "outputMode")
+    mode = writer_field(writer, "outputMode")
     return None if mode is None else str(mode.toString())
 
 
-def _field(writer: Any, name: str) -> Any:
+def writer_field(writer: Any, name: str) -> Any:
     """Spark has no public way to ask for these."""
     try:
         field = writer._jwrite.getClass().getDeclaredField(name)

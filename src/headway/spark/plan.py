@@ -10,7 +10,7 @@ from headway.errors import HeadwayError, SettingError
 from headway.model.deadline import Deadlines, Grid
 from headway.spark import control, jvm
 
-METRICS = "headway:"
+METRICS = "headway:"  # what the names of our metrics begin with
 _CONTROL = (jvm.CONTROL, control.FORMAT)
 CADENCE_MS = 1_000  # how often a query without windows is served
 _LIMIT = re.compile(r"(max|min)\w+per(trigger|(micro)?batch)$|^rowsperbatch$")
@@ -23,6 +23,16 @@ _CHAINED = "precisetimestampconversion(window_time("  # a window over the result
 _SESSION = re.compile(r"cast\(([^()]*?) as interval\)")
 _LAG = re.compile(r"INTERVAL '([\d:. -]+)' (DAY|HOUR|MINUTE|SECOND)(?: TO (HOUR|MINUTE|SECOND))?")
 _UNIT_MS = {"DAY": 86_400_000, "HOUR": 3_600_000, "MINUTE": 60_000, "SECOND": 1_000}
+
+
+def metric_name(label: str, patience_ms: int) -> str:
+    """What the metric of an input is called. Its patience is part of that: a query that has lost the gate goes by it."""
+    return f"{METRICS}{label}/{patience_ms}"
+
+
+def metric_label(name: str) -> str | None:
+    """The input whose metric this is; None if it is none of ours."""
+    return name.removeprefix(METRICS).rpartition("/")[0] if name.startswith(METRICS) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +51,8 @@ def inspect(frame: Any) -> PlanSeen:
     """Read the analysed plan of a streaming DataFrame."""
     analysed = frame._jdf.queryExecution().analyzed()
     text: str = analysed.toString()
-    inputs = tuple(dict.fromkeys(re.findall(rf"CollectMetrics {METRICS}([^,]+),", text)))
+    metrics = re.findall(rf"CollectMetrics ({METRICS}[^,]+),", text)
+    inputs = tuple(dict.fromkeys(label for label in map(metric_label, metrics) if label is not None))
     sources = source_leaves(frame)
     if sum(s.control for s in sources) > 1:
         raise HeadwayError("a query mixes inputs of two Headway runtimes: watermark all of them with one")

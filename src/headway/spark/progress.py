@@ -9,7 +9,7 @@ from headway.loop.sampler import CELL_MS
 from headway.model.message import BatchSeen, InputSeen, Part, PartSeen
 from headway.model.sampling import GroupSeen, SubStreamSeen
 from headway.model.time import EventMs, WallMs
-from headway.spark.plan import METRICS
+from headway.spark.plan import metric_label
 from headway.spark.sampling import SAMPLED
 from headway.spark.watermark import DELAYS, FASTEST, FUTURE, NEWEST
 
@@ -33,7 +33,7 @@ def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSee
         rows=progress["numInputRows"],
         # Spark starts every watermark at the epoch; that is "none yet", not 1970.
         watermark=EventMs(wall_ms(watermark)) if watermark and wall_ms(watermark) > 0 else None,
-        inputs=tuple(_input_seen(k.removeprefix(METRICS), v) for k, v in observed.items() if k.startswith(METRICS)),
+        inputs=tuple(_input_seen(label, row) for name, row in observed.items() if (label := metric_label(name)) is not None),
         state_rows=sum(s["numRowsTotal"] for s in states),
         state_updated=states[-1]["numRowsUpdated"] if states else progress["numInputRows"],
         state_bytes=sum(s["memoryUsedBytes"] for s in states),

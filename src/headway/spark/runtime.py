@@ -3,7 +3,6 @@
 import contextlib
 import os
 import sys
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,7 +21,7 @@ from headway.loop.journal import Journal
 from headway.model.deadline import Deadlines, Grid
 from headway.model.deadline import every as every_
 from headway.model.decision import OrderPolicy
-from headway.model.message import Gone, InputSpec, QuerySpec, Started
+from headway.model.message import InputSpec, QuerySpec
 from headway.model.sampling import SamplingPolicy
 from headway.model.time import SystemClock, duration_ms, duration_or_never_ms
 from headway.policy.order import FixedTrigger, Klink
@@ -34,16 +33,18 @@ from headway.spark.control import FORMAT, SHIFT_MS, ControlSource
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.kafka import Subscription, Watch, subscription
-from headway.spark.lease import Lease, local_path, option_of, output_mode
+from headway.spark.lease import Leases, local_path, option_of, output_mode
 from headway.spark.memory import Memory
 from headway.spark.merge import merge
-from headway.spark.plan import PlanSeen, inspect, time_column
+from headway.spark.plan import PlanSeen, inspect, metric_name, time_column
 from headway.spark.register import register
 from headway.spark.reports import BatchReports
 from headway.spark.sampling import Sample, refuse_unbounded
+from headway.spark.starting import Starting
+from headway.spark.trigger import TriggerSeen, taken_over
 from headway.spark.watermark import MOST_PARTS, controlled
 
-START_TIMEOUT_S = 120
+FRESH_MS = 300  # how soon new rows are wanted in a result that does not wait for the end of a window
 UNREAD_EVERY = "5 seconds"
 HORIZON = "1 day"  # a time zone that was mistaken for another is not a mistake of a row
 _NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
@@ -72,8 +73,7 @@ class Runtime:
         self._inputs: dict[str, InputSpec] = {}
         self._logs: dict[str, Subscription] = {}  # of the inputs that read from Kafka
         self._queries: dict[str, Any] = {}
-        self._leases: dict[str, Lease] = {}
-        self._starting = threading.Lock()
+        self._leases = Leases()
         self._fallback_ms = duration_ms("fallback", fallback)
         self.journal_path: Path | None = None
         if self.order.gated:
@@ -82,7 +82,7 @@ class Runtime:
     def _open(self, slots: int | Literal["auto"], journal: str | Path | None) -> None:
         self.journal_path = Path(journal) if journal is not None else _default_journal(self.spark)
         self._journal = Journal(self.journal_path)
-        self._gate = Gate(self._post, self._asked)
+        self._gate = Gate(self._post, self._asked, self._line_ended)
         self._learning = ThreadPoolExecutor(1, thread_name_prefix="headway-learning")
         self.controller = Controller(
             SystemClock(), self.order, self._gate, self._journal, DriverGauge(self.spark),
@@ -90,7 +90,9 @@ class Runtime:
             aside=self._learn,
         )  # fmt: skip
         self._thread = self.controller.thread(self._failed)
-        self._control = self._control_rows()
+        named = jvm.present(self.spark)
+        self._control = self._control_rows(named)
+        self._starting = Starting(self._gate, self._leases, self._queries, nameless=not named)
         self._watch = Watch(self.spark, self._post)
         self._reports = BatchReports(self._post, self._committed)
 
@@ -99,11 +101,10 @@ class Runtime:
         """With one shuffle partition a batch is aggregated by one task anyway; let that task read the rows as well."""
         return bool(self.spark.conf.get("spark.sql.shuffle.partitions") == "1")
 
-    def _control_rows(self) -> DataFrame:
-        kind = jvm.CONTROL
-        if not jvm.present(self.spark):
+    def _control_rows(self, named: bool) -> DataFrame:
+        if not named:
             register(self.spark, ControlSource)
-            kind = FORMAT
+        kind = jvm.CONTROL if named else FORMAT
         options = {"host": "127.0.0.1", "port": self._gate.port, "secret": self._gate.secret}
         reader = self.spark.readStream.format(kind).options(**options, fallback_ms=self._fallback_ms, shift_ms=SHIFT_MS)
         rows: DataFrame = reader.load()
@@ -192,8 +193,9 @@ class Runtime:
         )  # fmt: skip
         if log is not None:
             self._logs[label] = log
+        most_ms = policy.most_ms if sampling is None else sampling.most_ms
         return controlled(
-            rows, self._control, column, policy, label, arrival,
+            rows, self._control, column, policy, metric_name(label, most_ms), arrival,
             single=self._one_task, partition=partition, parts=min(MOST_PARTS, max(1, told or MOST_PARTS)),
             late=None if late is None else late_.condition(rows, column, late, label, partition), sample=sample,
             horizon_ms=horizon_ms,
@@ -225,7 +227,8 @@ class Runtime:
 
         Windows are found in the query's plan; state them with `windows` if they are not (see `headway.window`), or a pace
         with `every` for a query that has none. `group` names a Kafka consumer group that is told after each batch how far
-        the query has read, for tools that watch lag; Spark itself goes by its checkpoint.
+        the query has read, for tools that watch lag; Spark itself goes by its checkpoint. A trigger that the writer has is
+        kept: see `docs/control-channel.md`.
         """
         name = name or option_of(writer, "queryName")
         if not name:
@@ -237,6 +240,7 @@ class Runtime:
         writer = writer.queryName(name)
         if not self.order.gated:
             return self._start_gateless(writer, name)
+        writer, trigger = taken_over(writer, name)
         seen = inspect(writer._df)
         if not seen.inputs:
             raise HeadwayError(f"query {name!r} has no watermark of Headway's: wrap an input in rt.watermark(...) first")
@@ -245,15 +249,15 @@ class Runtime:
             if not any(i in self._logs for i in seen.inputs):
                 raise SettingError("group", group, "a query with an input that subscribes to Kafka topics")
             self._reports.groups[name] = group
+        mode = output_mode(writer)
         if sampled := [i for i in seen.inputs if self._inputs[i].sampling is not None]:
             if len(sampled) > 1:
                 raise HeadwayError(f"query {name!r} has {len(sampled)} inputs of rt.approximate: one of them may be sampled")
             refuse_unbounded(writer._df, name)
-            if (mode := output_mode(writer)) not in (None, "Append"):
+            if mode not in (None, "Append"):
                 raise SettingError("outputMode", mode.lower(), "append: a sample is complete when its window ends")
-        spec = self._spec(name, seen, windows, every)
-        with self._starting:
-            return self._start_gated(writer, spec)
+        spec = self._spec(name, seen, windows, every, trigger, mode in ("Update", "Complete"))
+        return self._starting.start(writer, spec, self._prepared)
 
     def await_termination(self, timeout_s: float | None = None) -> bool:
         """Wait until all queries have ended or one has failed (its error is raised); Ctrl-C stops all of them."""
@@ -287,8 +291,7 @@ class Runtime:
             if query.isActive:
                 query.stop()
         self._queries.clear()
-        for lease in self._leases.values():
-            lease.release()
+        self._leases.release_all()
         if self.order.gated:
             self.controller.stop()
             self._thread.join(timeout=10)
@@ -311,14 +314,29 @@ class Runtime:
         name = f"unread-{next(_NUMBERS)}"
         self._queries[name] = lost.queryName(name).start(folder, checkpointLocation=str(Path(folder, "_checkpoint")))
 
-    def _spec(self, name: str, seen: PlanSeen, windows: list[Grid] | None, every: str | int | None) -> QuerySpec:
+    def _spec(
+        self,
+        name: str,
+        seen: PlanSeen,
+        windows: list[Grid] | None,
+        every: str | int | None,
+        trigger: TriggerSeen,
+        changing: bool,
+    ) -> QuerySpec:
+        """`changing` says that results are put out again whenever rows change them, and not once their window has ended."""
         deadlines = seen.deadlines
         if windows:
             deadlines = Deadlines(tuple(windows))
         if every is not None:
             deadlines = Deadlines((*(deadlines.grids if seen.found or windows else ()), every_(every)))
-        inputs = tuple(replace(self._inputs[i], limited=seen.limited) for i in seen.inputs)
-        return QuerySpec(name, inputs, deadlines, ahead=seen.ordered and not seen.limited, window_ms=seen.window_ms)
+        # What a bounded run finds was there before it: rows, and never the clock, say how far it has come.
+        by_rows = seen.limited or trigger.bounded
+        inputs = tuple(replace(self._inputs[i], limited=by_rows) for i in seen.inputs)
+        fresh = every is None and (changing or not (seen.found or windows))
+        return QuerySpec(
+            name, inputs, deadlines, ahead=seen.ordered and not by_rows, window_ms=seen.window_ms,
+            trigger_ms=trigger.every_ms, bounded=trigger.bounded, fresh_ms=FRESH_MS if fresh else None,
+        )  # fmt: skip
 
     def _start_gateless(self, writer: Any, name: str) -> Any:
         if isinstance(self.order, FixedTrigger):
@@ -332,39 +350,21 @@ class Runtime:
         self._queries[name] = query
         return query
 
-    def _start_gated(self, writer: Any, spec: QuerySpec) -> Any:
-        place = option_of(writer, "checkpointLocation")
-        lease = Lease(place, spec.name) if place else None
-        if any(i.sampling is not None for i in spec.inputs):
-            self._reports.memories[spec.name] = memory = Memory(local_path(place) if place else None)
-            spec = replace(spec, past=memory.past())
-        called = self._gate.admit(spec.name)
-        self.controller.post(Started(spec))
-        try:
-            query = writer.start()
-            self._queries[spec.name] = query
-            self._await_call(query, called, spec.name)
-        except BaseException:
-            self.controller.post(Gone(spec.name))
-            if lease is not None:
-                lease.release()
-            raise
-        if lease is not None:
-            if old := self._leases.pop(spec.name, None):
-                old.release()
-            self._leases[spec.name] = lease
-            threading.Thread(target=_release_at_end, args=(query, lease), daemon=True).start()
-        return query
+    def _prepared(self, spec: QuerySpec, checkpoint: str | None) -> QuerySpec:
+        """With what was told of sampled inputs before a restart."""
+        if all(i.sampling is None for i in spec.inputs):
+            return spec
+        self._reports.memories[spec.name] = memory = Memory(local_path(checkpoint) if checkpoint else None)
+        return replace(spec, past=memory.past())
 
-    @staticmethod
-    def _await_call(query: Any, called: threading.Event, name: str) -> None:
-        """Until its control source has called, no other query may start: it would be taken for this one."""
-        end = time.monotonic() + START_TIMEOUT_S
-        while not called.wait(0.2):
-            if (error := query.exception()) is not None:
-                raise error
-            if not query.isActive or time.monotonic() > end:
-                raise HeadwayError(f"query {name!r}: its control source did not call within {START_TIMEOUT_S} s")
+    def _line_ended(self, name: str) -> bool:
+        """Whether the query has ended with its line; Spark says so a moment later."""
+        query = self._queries.get(name)
+        with contextlib.suppress(Exception):  # the query's own error is the user's to see, through query.exception()
+            if query is not None and not query.awaitTermination(2):
+                return False
+        self._leases.release_ended()
+        return True
 
     def _learn(self, work: Callable[[], None]) -> None:
         """Beside the controller: it must not wait for a model to be fitted."""
@@ -400,12 +400,6 @@ def _learnt(done: "Future[None]") -> None:
 def _check_slots(slots: Any) -> None:
     if slots != "auto" and (not isinstance(slots, int) or isinstance(slots, bool) or slots < 1):
         raise SettingError("slots", slots, "'auto' or a number of 1 or more")
-
-
-def _release_at_end(query: Any, lease: Lease) -> None:
-    with contextlib.suppress(Exception):  # the query's own error is the user's to see, through query.exception()
-        query.awaitTermination()
-    lease.release()
 
 
 def _default_journal(spark: Any) -> Path:

@@ -20,7 +20,7 @@ from headway.loop.liveness import LEAD_MS
 from headway.loop.sampler import CELL_MS
 from headway.model.patience import PatiencePolicy
 from headway.spark.control import SHIFT_DAYS
-from headway.spark.plan import METRICS, quoted
+from headway.spark.plan import quoted
 from headway.spark.sampling import SAMPLED, Sample
 
 _DAY, _MOMENT = date(1970, 1, 1), datetime(1970, 1, 1)
@@ -35,7 +35,7 @@ def controlled(
     control: DataFrame,
     column: str,
     patience: PatiencePolicy,
-    name: str,
+    metric: str,
     arrival: str | None = None,
     single: bool = False,
     partition: str | None = None,
@@ -44,7 +44,7 @@ def controlled(
     sample: Sample | None = None,
     horizon_ms: int | None = None,
 ) -> DataFrame:
-    """`rows` with a watermark on `column` that the control source moves.
+    """`rows` with a watermark on `column` that the control source moves, counted under the name `metric`.
 
     `single` brings all rows of a batch together in one task, which then needs no shuffle to aggregate them. With `partition`
     frontiers are kept apart by that column, in `parts` of them. `late` is a condition that rows meet anyway (see `late.py`).
@@ -93,7 +93,7 @@ def controlled(
     watched = (
         punctuation.union(data)
         .withWatermark(quoted(column), f"{SHIFT_DAYS} days")
-        .observe(METRICS + name, *metrics)
+        .observe(metric, *metrics)
         .where(F.col(mark).isNotNull() & near if late is None else F.col(mark).isNotNull() & near & late)
     )
     if sample:

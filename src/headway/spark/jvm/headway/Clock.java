@@ -18,7 +18,7 @@ public final class Clock extends OneRowSource {
     }
 
     @Override
-    OneRowStream stream(CaseInsensitiveStringMap options) {
+    OneRowStream stream(CaseInsensitiveStringMap options, String checkpoint) {
         Time time = new Time(options);
         return new OneRowStream() {
             @Override

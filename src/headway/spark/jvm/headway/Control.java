@@ -17,9 +17,7 @@ public final class Control extends OneRowSource {
     }
 
     @Override
-    OneRowStream stream(CaseInsensitiveStringMap options) {
-        return new ControlStream(
-                options.get("host"), options.getInt("port", 0), options.get("secret"),
-                options.getLong("fallback_ms", 0), options.getLong("shift_ms", 0));
+    OneRowStream stream(CaseInsensitiveStringMap options, String checkpoint) {
+        return new ControlStream(options, checkpoint);
     }
 }

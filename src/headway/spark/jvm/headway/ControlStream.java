@@ -1,37 +1,34 @@
 package headway;
 
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
-import java.net.InetSocketAddress;
-import java.net.Socket;
-import java.nio.ByteBuffer;
-import java.nio.channels.ClosedByInterruptException;
-import java.nio.channels.SocketChannel;
-import java.nio.charset.StandardCharsets;
 import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** Asks the controller at every read, and blocks until it may go on: while it blocks, Spark plans no batch. */
-final class ControlStream extends OneRowStream {
-    private final String host;
-    private final int port;
-    private final String secret;
-    private final long fallbackMs;
+/**
+ * Asks the controller at every read, and blocks until it may go on: while it blocks, Spark plans no batch.
+ *
+ * <p>Without a gate, or where the gate says so, the query goes on as in stock Spark: its rows alone move the watermark.
+ */
+final class ControlStream extends OneRowStream implements SupportsTriggerAvailableNow {
+    private static final long LOST_MS = 1_000; // between two batches of a query that has lost its gate
+    private static final long IDLE_MS = 100; // between two looks for rows, where the last found none
+
     private final long shiftMs;
-    private SocketChannel link;
-    private BufferedReader answers;
-    private boolean said;
+    private final QuerySelf self = new QuerySelf();
+    private final ControlLine line;
+    private String said;
+    private long wentOn = System.nanoTime() - LOST_MS * 1_000_000; // when a read last ended without the gate
+    private boolean moved; // whether that read moved the watermark
+    private long ahead = Long.MIN_VALUE; // the watermark that was announced ahead, and until when it must not be swept
+    private long aheadUntil;
 
-    ControlStream(String host, int port, String secret, long fallbackMs, long shiftMs) {
-        this.host = host;
-        this.port = port;
-        this.secret = secret;
-        this.fallbackMs = fallbackMs;
-        this.shiftMs = shiftMs;
-        // Say hello as early as can be: the runtime starts queries one by one to know which of them is calling.
-        connected();
+    ControlStream(CaseInsensitiveStringMap options, String checkpoint) {
+        shiftMs = options.getLong("shift_ms", 0);
+        line = new ControlLine(options, self, checkpoint);
+        // Say hello as early as can be: whoever starts the query waits for it.
+        line.connected();
     }
 
     @Override
@@ -39,10 +36,66 @@ final class ControlStream extends OneRowStream {
         return Fields.of("{\"seq\": 0, \"wm\": 0, \"live\": 0}");
     }
 
+    /** Nothing to settle: a read that finds nothing new returns the offset it was given, and then the run ends. */
+    @Override
+    public void prepareForTriggerAvailableNow() {}
+
     @Override
     Fields next(Fields start) {
-        Fields end = connected() ? ask(start) : null;
-        return end == null ? ungated(start) : end;
+        self.look();
+        while (true) {
+            String answer = line.ask(start.json());
+            String aside = answer == null ? null : ControlLine.word(answer, "ungated");
+            if (answer != null && aside == null) {
+                said = null;
+                return Fields.of(answer);
+            }
+            boolean lost = answer == null && line.unknown() == null;
+            if (lost) {
+                say("the gate cannot be reached: query " + self.id() + " goes on ungated, by its rows");
+            } else if (answer == null) {
+                say(line.unknown());
+            }
+            long early = early(start);
+            if (early <= 0) {
+                sleep(lost ? LOST_MS - (System.nanoTime() - wentOn) / 1_000_000 : self.ran() ? 0 : IDLE_MS);
+                wentOn = System.nanoTime();
+                return byRows(start);
+            }
+            sleep(Math.min(early, LOST_MS)); // and ask again meanwhile
+        }
+    }
+
+    /** How many ms too early it would be to sweep the watermark of `start`: it may have been announced ahead of its time. */
+    private long early(Fields start) {
+        if (start.get("live") == 0) {
+            return 0;
+        }
+        if (start.get("wm") != ahead) {
+            ahead = start.get("wm");
+            // By the clock that cannot be set from here on.
+            aheadUntil = System.nanoTime() / 1_000_000 + ahead + self.patience() - System.currentTimeMillis();
+        }
+        return aheadUntil - System.nanoTime() / 1_000_000;
+    }
+
+    /** What stock Spark would do. An offset that stays as it is makes no batch, unless a source has rows or Spark has more to
+     * put out; so a run that is to end does. */
+    private Fields byRows(Fields start) {
+        Long watermark = self.watermark();
+        boolean moves = watermark != null && watermark > start.get("wm");
+        // How much of a stream is taken rides in the offset, and how sure answers are: a batch with rows, and one that puts
+        // out, needs a new one.
+        boolean sampled = start.has("seen") && (self.hadRows() || moved);
+        moved = moves;
+        if (!moves && !sampled) {
+            return start;
+        }
+        Fields end = start.with("seq", start.get("seq") + 1).with("live", 0);
+        if (start.has("seen")) { // where rows decide, all of a window is there when it goes out
+            end = end.with("seen", 1_000_000).with("unsure", 0);
+        }
+        return moves ? end.with("wm", watermark) : end;
     }
 
     @Override
@@ -53,97 +106,22 @@ final class ControlStream extends OneRowStream {
 
     @Override
     public void stop() {
-        hangUp();
+        line.hangUp();
     }
 
-    private boolean connected() {
-        if (link != null) {
-            return true;
-        }
+    private static void sleep(long ms) {
         try {
-            // A channel, unlike a plain socket, lets go when Spark interrupts the thread to stop the query.
-            link = SocketChannel.open();
-            Socket socket = link.socket();
-            // A fresh connection gets five seconds to answer; a grant may take hours.
-            socket.setSoTimeout(5_000);
-            socket.connect(new InetSocketAddress(host, port), 5_000);
-            answers = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
-            String answer = send("{\"secret\": \"" + secret + "\"}");
-            if (answer == null || answer.contains("\"error\"")) {
-                if (answer != null) {
-                    warn(answer.replaceAll(".*\"error\": \"|\"}", ""));
-                }
-                hangUp();
-                return false;
-            }
-            socket.setSoTimeout(0);
-            return true;
-        } catch (ClosedByInterruptException stopped) {
-            throw new UncheckedIOException(stopped);
-        } catch (IOException unreachable) {
-            hangUp();
-            return false;
-        }
-    }
-
-    /** The offset up to which the controller lets us go; null if there is no controller. */
-    private Fields ask(Fields start) {
-        try {
-            String answer = send(start.json());
-            if (answer != null) {
-                said = false;
-                return Fields.of(answer);
-            }
-        } catch (ClosedByInterruptException stopped) {
-            throw new UncheckedIOException(stopped);
-        } catch (IOException gone) {
-            // as if it had hung up
-        }
-        hangUp();
-        return null;
-    }
-
-    private String send(String line) throws IOException {
-        ByteBuffer bytes = StandardCharsets.UTF_8.encode(line + "\n");
-        while (bytes.hasRemaining()) {
-            link.write(bytes);
-        }
-        return answers.readLine();
-    }
-
-    private void hangUp() {
-        try {
-            if (link != null) {
-                link.close();
-            }
-        } catch (IOException already) {
-            // it is closed, which is what we want
-        }
-        link = null;
-    }
-
-    /** Without a controller a query goes on, once a second, its watermark behind the clock by a stated delay. */
-    private Fields ungated(Fields start) {
-        if (!said) {
-            warn("controller unreachable: going on ungated, watermark " + fallbackMs + " ms behind the wall clock");
-            said = true;
-        }
-        try {
-            Thread.sleep(1_000);
+            Thread.sleep(Math.max(0, ms));
         } catch (InterruptedException stopped) {
             throw new UncheckedIOException(new InterruptedIOException("the query was stopped"));
         }
-        Fields end = start.with("seq", start.get("seq") + 1);
-        if (end.has("seen")) { // ten seconds behind the clock nearly all rows are there, and nobody knows better
-            end = end.with("seen", 1_000_000).with("unsure", 0);
-        }
-        if (start.get("live") == 0) { // the rows are old ones: the wall clock would declare them all late
-            return end;
-        }
-        return end.with("wm", Math.max(start.get("wm"), System.currentTimeMillis() - fallbackMs));
     }
 
-    private static void warn(String text) {
-        System.err.println("headway: " + text);
+    /** Once, until it is something else. */
+    private void say(String text) {
+        if (!text.equals(said)) {
+            System.err.println("headway: " + text);
+            said = text;
+        }
     }
 }

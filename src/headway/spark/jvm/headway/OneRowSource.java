@@ -19,7 +19,8 @@ abstract class OneRowSource implements TableProvider, DataSourceRegister {
 
     abstract StructType schema();
 
-    abstract OneRowStream stream(CaseInsensitiveStringMap options);
+    /** The stream of one query, which keeps what is its own at `checkpoint`. */
+    abstract OneRowStream stream(CaseInsensitiveStringMap options, String checkpoint);
 
     @Override
     public StructType inferSchema(CaseInsensitiveStringMap options) {
@@ -58,7 +59,7 @@ abstract class OneRowSource implements TableProvider, DataSourceRegister {
 
                 @Override
                 public MicroBatchStream toMicroBatchStream(String checkpointLocation) {
-                    return stream(options);
+                    return stream(options, checkpointLocation);
                 }
             };
         }

@@ -1,0 +1,35 @@
+"""The user's own trigger: which of Spark's there are, and what becomes of each under a gate."""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from headway.errors import SettingError
+from headway.spark.lease import writer_field
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerSeen:
+    """What a writer's trigger asks for."""
+
+    every_ms: int = 0  # batches begin on these ticks; the gate keeps them
+    bounded: bool = False  # what is there is read, then the run ends
+
+
+def taken_over(writer: Any, query: str) -> tuple[Any, TriggerSeen]:
+    """The writer as Spark starts it under a gate, and what its trigger was."""
+    trigger = writer_field(writer, "trigger")
+    kind = "" if trigger is None else trigger.getClass().getSimpleName().rstrip("$")
+    match kind:
+        case "ProcessingTimeTrigger" if trigger.intervalMs() > 0:
+            # The gate keeps the ticks: Spark's own would come on top of the wait at the gate.
+            return writer.trigger(processingTime="0 seconds"), TriggerSeen(every_ms=int(trigger.intervalMs()))
+        case "AvailableNowTrigger":
+            return writer, TriggerSeen(bounded=True)
+        case "OneTimeTrigger":
+            sys.stderr.write(f"headway: query {query!r}: trigger once is run as availableNow, which emits what rows close\n")
+            return writer.trigger(availableNow=True), TriggerSeen(bounded=True)
+        case "ContinuousTrigger" | "RealTimeTrigger":
+            want = "processingTime, availableNow or none: Headway decides between micro-batches, and this trigger has none"
+            raise SettingError("trigger", kind.removesuffix("Trigger"), want)
+    return writer, TriggerSeen()

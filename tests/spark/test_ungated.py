@@ -1,0 +1,158 @@
+"""Without the gate a query does what stock Spark would: its rows move the watermark, by the patience of each input."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import functions as F
+from scripted import Stage, wait_until
+
+from headway.spark import jvm
+from headway.spark.progress import batch_seen
+
+pytestmark = pytest.mark.spark
+
+
+def counts(frame: Any) -> Any:
+    return (
+        frame.groupBy(F.window("ts", "3 seconds"), "k").count().selectExpr("unix_millis(window.end) as e", "k", "count as n")
+    )
+
+
+@pytest.fixture
+def stage(spark: Any, tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(spark, tmp_path, inputs=("a", "b"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def nameless(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """One whose control source is the Python process."""
+    monkeypatch.setattr(jvm, "present", lambda spark: False)
+    made = Stage(spark, tmp_path)
+    yield made
+    made.close()
+
+
+def plain(stage: Stage, frame: Any, name: str, **trigger: Any) -> Any:
+    writer = frame.writeStream.format("memory").queryName(name)
+    if trigger:
+        writer = writer.trigger(**trigger)
+    return writer.option("checkpointLocation", str(stage.folder / f"cp-{name}")).start()
+
+
+def ends(stage: Stage, name: str) -> list[int]:
+    return sorted(r.e for r in stage.spark.table(name).collect())
+
+
+def test_a_query_started_without_the_runtime_emits_what_stock_spark_emits(stage: Stage) -> None:
+    frames = {"behind": stage.watermarked("a", "2 seconds"), "stock": stage.raw("a").withWatermark("ts", "2 seconds")}
+    queries = [plain(stage, counts(frame), name) for name, frame in frames.items()]
+    for second, closed in ((1, []), (4.9, []), (5, [3000]), (11.5, [3000, 6000])):
+        stage.put("a", [{"ts": second, "k": 1}])
+        for query in queries:
+            wait_until(lambda q=query, n=stage.files: rows(q) == n, "its row", query)
+            wait_until(lambda q=query, want=closed: ends(stage, q.name) == want, f"windows {closed}", query)
+    for query in queries:
+        query.processAllAvailable()
+        assert ends(stage, query.name) == [3000, 6000]
+        query.stop()
+
+
+def rows(query: Any) -> int:
+    """Data rows read so far: control rows are none of them."""
+    sources = [s for p in query.recentProgress for s in p["sources"] if s["description"].startswith("FileStreamSource")]
+    return sum(s["numInputRows"] for s in sources)
+
+
+def test_an_input_that_has_had_no_row_yet_holds_the_watermark_back(stage: Stage) -> None:
+    both = stage.watermarked("a").union(stage.watermarked("b", "5 seconds"))
+    query = plain(stage, counts(both), "both")
+    stage.put("a", [{"ts": 1, "k": 1}, {"ts": 20, "k": 1}])
+    wait_until(lambda: rows(query) == 2, "the rows of the one", query)
+    query.processAllAvailable()
+    assert ends(stage, "both") == []
+    stage.put("b", [{"ts": 8.5, "k": 2}])  # its patience is longer: the watermark is at 3.5
+    wait_until(lambda: ends(stage, "both") == [3000], "what both allow", query)
+    query.processAllAvailable()
+    assert ends(stage, "both") == [3000]
+    query.stop()
+
+
+def test_a_plain_run_of_what_is_there_ends_by_itself(stage: Stage) -> None:
+    stage.put("a", [{"ts": s, "k": 1} for s in (1, 2, 4, 11)])
+    for name, frame in (("ends", stage.watermarked("a")), ("stock_ends", stage.raw("a").withWatermark("ts", "1 second"))):
+        query = plain(stage, counts(frame), name, availableNow=True)
+        assert query.awaitTermination(100)
+        assert ends(stage, name) == [3000, 6000]
+
+
+def test_a_query_that_has_lost_the_gate_goes_on_by_its_rows_and_its_own_patience(stage: Stage) -> None:
+    stage.put("a", [{"ts": 1, "k": 1}])
+    stage.start(counts(stage.watermarked("a", "5 seconds")))
+    stage.step(None)
+    stage.rt._gate.close()
+    stage.put("a", [{"ts": 7.9, "k": 1}])
+    wait_until(lambda: rows(stage.query) == 2, "a batch without a gate", stage.query)
+    stage.query.processAllAvailable()
+    assert ends(stage, "staged") == []
+    stage.put("a", [{"ts": 2.5, "k": 1}])  # within the patience, so it counts
+    wait_until(lambda: rows(stage.query) == 3, "another", stage.query)
+    stage.put("a", [{"ts": 8, "k": 1}])
+    wait_until(lambda: stage.out() == ["Row(e=3000, k=1, n=2)"], "the window", stage.query)
+
+
+def test_a_watermark_that_was_announced_ahead_is_not_swept_before_its_time(stage: Stage) -> None:
+    patience_s = 20.0
+    stage.start(counts(stage.watermarked("a", f"{patience_s:.0f} seconds")))
+    now = time.time()
+    stage.put("a", [{"ts": now, "k": 1}])
+    stage.step(None)
+    assert stage.rt.controller.queries["staged"].view().live, "the machine is too slow for this test"
+    ahead = int(now) + 3
+    stage.step(ahead)
+    stage.rt._gate.close()
+    stage.put("a", [{"ts": now + 0.1, "k": 1}])
+    wait_until(lambda: rows(stage.query) == 2, "the batch that sweeps", stage.query)
+    swept = next(p for p in stage.query.recentProgress if p["batchId"] == 2)
+    seen = batch_seen(json.loads(swept.json))
+    assert seen is not None and seen.watermark == ahead * 1000
+    assert seen.began >= (ahead + patience_s) * 1000
+
+
+def test_a_query_that_is_put_aside_goes_on_by_its_rows_and_the_others_stay(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage.put("a", [{"ts": 1, "k": 1}])
+    stage.start(counts(stage.watermarked("a")))
+    stage.step(None)
+    stage.rt._gate.put_aside("staged", "a test wants it")
+    for second in (8, 11, 14):
+        stage.put("a", [{"ts": second, "k": 1}])
+    wait_until(lambda: ends(stage, "staged") == [3000, 9000, 12000], "windows", stage.query)
+    assert "staged" not in stage.rt.controller.queries
+    assert capsys.readouterr().err.count("query 'staged' goes on ungated: a test wants it") == 1
+    stage.query.stop()
+    stage.start(counts(stage.watermarked("b")), checkpoint="another")  # and when it is started anew, it waits at the gate
+
+
+def test_without_the_jar_a_query_that_is_put_aside_goes_on_too(nameless: Stage) -> None:
+    nameless.put("a", [{"ts": 1, "k": 1}])
+    nameless.start(counts(nameless.watermarked("a")), mode="update")
+    nameless.step(None)
+    nameless.rt._gate.put_aside("staged", "a test wants it")
+    nameless.put("a", [{"ts": 2, "k": 1}, {"ts": 100, "k": 2}])
+    wait_until(lambda: len(nameless.out()) == 3, "a batch without a gate", nameless.query)
+    nameless.put("a", [{"ts": 2.5, "k": 1}])  # nobody knows how far the rows have come: the watermark stays
+    wait_until(lambda: "Row(e=3000, k=1, n=3)" in nameless.out(), "another", nameless.query)
+
+
+def test_without_the_jar_a_query_started_without_the_runtime_is_refused(nameless: Stage) -> None:
+    nameless.put("a", [{"ts": 1, "k": 1}])
+    query = plain(nameless, counts(nameless.watermarked("a")), "refused")
+    wait_until(lambda: query.exception() is not None, "its error")
+    assert "headway: this query was started without Headway: start it with rt.start(...)" in str(query.exception())
