@@ -42,6 +42,7 @@ class QueryTracker:
         self.state_rows = self.state_bytes = 0
         self.had_rows = True
         self.batches = 0
+        self.stalled = False  # the running batch keeps no core busy
         self._sweeping = EventMs(0)  # the watermark that the running batch acts upon
         self._last: BatchSeen | None = None  # the batch that the last grant led to
         self._view: QueryView | None = None
@@ -126,7 +127,7 @@ class QueryTracker:
         if self.tuning is not None:  # its last word; it may be some batches old
             for tracker in self._gates:
                 tracker.view = replace(tracker.view, slt_ms=round(self.tuning.slt_ms))
-        self.start = start
+        self.start, self.stalled = start, False
         self.announced = EventMs(max(self.announced, start["wm"]))
         self.waiting_since = now
         self._view = None
@@ -150,6 +151,15 @@ class QueryTracker:
     def ran(self) -> bool:
         """Whether the last grant led to a batch; without rows or a watermark to act upon, Spark runs none."""
         return self._last is not None
+
+    def stall(self, stalled: bool) -> None:
+        """Whether the running batch takes a slot is told from outside: only Spark knows its jobs."""
+        self.stalled, self._view = stalled and self.running, None
+
+    @property
+    def running(self) -> bool:
+        """Let through, and not back yet."""
+        return self.granted_at is not None and self.waiting_since is None
 
     def granted(self, now: WallMs, announce: EventMs | None) -> dict[str, int]:
         """The offset that lets the query through. Unchanged when nothing is announced: then Spark runs a batch only if a
@@ -187,5 +197,6 @@ class QueryTracker:
                 state_bytes=self.state_bytes,
                 # Old rows are replayed as fast as they come; a query without rows is asked once a second.
                 pace_ms=0 if self.had_rows else 1000,
+                stalled=self.stalled,
             )
         return self._view

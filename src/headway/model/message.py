@@ -1,10 +1,12 @@
 """What the world tells the controller."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from headway.model.deadline import Deadlines
 from headway.model.patience import PatiencePolicy
 from headway.model.sampling import GroupSeen, SamplingPolicy, SubStreamSeen
+from headway.model.status import RuntimeStatus
 from headway.model.time import EventMs, WallMs
 
 
@@ -70,7 +72,9 @@ class InputSeen:
     old: tuple[tuple[int, float], ...] = ()  # rows that may be late: (moment on the deadline grid, rows)
     timeless: int = 0  # rows without an event time: unreadable ones, mostly
     future: int = 0  # rows beyond the horizon: set aside, they are in none of the other figures but `rows`
-    foremost: EventMs | None = None  # the newest event time of all, also of rows ahead of the clock; `newest` leaves those out
+    foremost: EventMs | None = (
+        None  # the newest event time of all, also of rows ahead of the clock; `newest` leaves those out
+    )
     parts: tuple["PartSeen", ...] = ()  # partition by partition, where the user named them
     substreams: tuple[SubStreamSeen, ...] = ()  # of an input that is sampled; indices count cells, see `loop.sampler`
     groups: tuple[GroupSeen, ...] = ()
@@ -128,6 +132,14 @@ class Stalled:
     """A running batch keeps no core busy, say because the user's own code in it waits: its slot is lent to others."""
 
     query: str
+    granted_at: WallMs | None = None  # which of its batches: by now another may run
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A batch that was stalled has a job again."""
+
+    query: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,4 +150,27 @@ class Failed:
     error: str
 
 
-Message = Started | Asked | Gone | BatchSeen | Reached | Stalled | Failed
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What a query reports cannot be understood, so it cannot be gated."""
+
+    query: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Somebody wants to know how things stand."""
+
+    reply: Callable[[RuntimeStatus], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """No further batch of this query, or of any (None); `done` is called once none of them runs."""
+
+    query: str | None
+    done: Callable[[], None]
+
+
+Message = Started | Asked | Gone | BatchSeen | Reached | Stalled | Resumed | Failed | Unreadable | Look | Drain

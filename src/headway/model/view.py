@@ -72,6 +72,7 @@ class QueryView:
     state_rows: int = 0
     state_bytes: int = 0
     pace_ms: int = 1000  # between batches while nothing is due, e.g. while old rows are replayed
+    stalled: bool = False  # its batch waits for something that is not a core of ours, and lends its slot
 
     # Worked out once when the view is made, because every decision reads them for every query.
     pending: bool = field(init=False)  # the next batch will sweep a watermark that is announced already
@@ -139,7 +140,8 @@ class QueryView:
 
     @property
     def running(self) -> bool:
-        return self.waiting_since is None and self.granted_at is not None
+        """It takes a slot."""
+        return self.waiting_since is None and self.granted_at is not None and not self.stalled
 
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that the slowest input allows now."""

@@ -19,6 +19,7 @@ class _Line:
     link: socket.socket
     wire: BufferedRWPair
     lock: threading.Lock = field(default_factory=threading.Lock)
+    question: dict[str, int] | None = None  # that nobody has answered yet
 
 
 class Gate:
@@ -52,11 +53,25 @@ class Gate:
             return False
         try:
             with line.lock:
+                line.question = None
                 line.wire.write(json.dumps(offset).encode() + b"\n")
                 line.wire.flush()
         except (OSError, ValueError):
             return False
         return True
+
+    def asked_again(self) -> None:
+        """Post the question of every query that waits once more, for a controller that has not heard it."""
+        for query, line in list(self._lines.items()):
+            with line.lock:
+                if line.question is not None:
+                    self._inbox(Asked(query, line.question))
+
+    def put_aside(self, query: str, why: str) -> None:
+        """Hang up on one query, which then goes on ungated."""
+        if (line := self._lines.pop(query, None)) is not None:
+            with contextlib.suppress(OSError):
+                line.link.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Hang up on everybody: the sources then go on ungated, which is what failing open means."""
@@ -87,9 +102,14 @@ class Gate:
             link.settimeout(None)
             for asked in wire:
                 self._on_ask(query)
-                self._inbox(Asked(query, json.loads(asked)))
+                line, question = self._lines.get(query), json.loads(asked)
+                if line is None:  # it was put aside this very moment
+                    break
+                with line.lock:
+                    line.question = question
+                    self._inbox(Asked(query, question))
         # A query of the same name may have been started again already: only the line that is current speaks for it.
-        if query is not None and self._lines[query].link is link:
+        if query is not None and query in self._lines and self._lines[query].link is link:
             del self._lines[query]
             self._inbox(Gone(query))
 
