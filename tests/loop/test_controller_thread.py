@@ -281,8 +281,8 @@ def test_an_error_is_told_in_one_line_whoever_raised_it() -> None:
     assert says(KeyError("wm")) == "KeyError: 'wm'"
     assert says(ValueError("[PLAN] cannot\n  at line 1\n")) == "ValueError: [PLAN] cannot"
     assert says(ValueError()) == "ValueError"
-    python = "Return Message: Traceback (most recent call last):\n  File x, line 1\n    f()\nTypeError: not today\n\n\tat py4j.Protocol"
-    assert says(RuntimeError(python)) == "TypeError: not today"
+    python = "Traceback (most recent call last):\n  File x, line 1\n    f()\nTypeError: not today\n\n\tat py4j.Protocol"
+    assert says(RuntimeError(f"Return Message: {python}")) == "TypeError: not today"
 
 
 def test_a_stalled_batch_lends_its_slot_until_it_asks_again() -> None:

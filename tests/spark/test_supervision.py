@@ -1,5 +1,8 @@
 """Queries that die, hang or wait, and controllers that fail, on real Spark."""
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -292,3 +295,17 @@ def test_a_query_is_drained_alone_and_its_checkpoint_is_free_at_once(spark: Any,
         wait_until(lambda: batches(rt, "stays") > before, "the other to go on")
         with pytest.raises(SettingError, match="name = 'nobody': expected a query of this runtime"):
             rt.drain("nobody")
+
+
+def test_ctrl_c_lets_a_running_batch_finish(tmp_path: Path) -> None:
+    words = [sys.executable, str(Path(__file__).with_name("stopping_child.py")), str(tmp_path)]
+    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until(lambda: (tmp_path / "began").exists() or child.poll() is not None, "a batch")
+        child.send_signal(signal.SIGINT)
+        out, said = child.communicate(timeout=150)
+    finally:
+        child.kill()
+    assert child.returncode == 0, said
+    assert "ended True ['ended']" in out and (tmp_path / "ended").exists()
+    assert "has failed" not in said and "is stopped though" not in said
