@@ -156,10 +156,16 @@ def test_after_a_failure_a_query_in_a_batch_keeps_its_slot_until_it_asks() -> No
     gate.asked_again()
     controller.turn()
     assert {q.name: q.state for q in controller.status().queries} == before and gate.grants("c") == 0
+    controller.take(Stalled("b", WallMs(5)))  # by its supervisor, which knows no other controller
+    controller.turn()
+    assert gate.grants("c") == 1
     clock.advance(1)
     gate.ask("a")
     controller.turn()
-    assert gate.grants("c") == 1 and gate.grants("a") == 1
+    assert gate.grants("a") == 2
+    gate.ask("b")
+    controller.turn()
+    assert gate.grants("b") == 1  # c has its place
 
 
 def test_a_policy_that_keeps_failing_is_replaced_by_a_plain_one() -> None:

@@ -170,7 +170,7 @@ def test_a_query_that_fails_once_more_than_wished_has_failed(spark: Any, tmp_pat
         begin(rt, "hopeless", tmp_path, broken, restart=1)
         with pytest.raises(Exception, match="not today"):
             rt.await_termination(100)
-        assert of(rt, "hopeless").restarts == 2
+        assert of(rt, "hopeless").restarts == 1
 
 
 def test_without_a_checkpoint_nothing_is_started_again(stage: Stage) -> None:

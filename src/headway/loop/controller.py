@@ -175,7 +175,7 @@ class Controller(Inbox):
                     self.journal.note(now, name, trouble)
                 self.roll.batch(message)
                 self.journal.batch(message, self.queries[name].view())
-            case Stalled(query=name, granted_at=at) if name in self.queries and at in (None, self.queries[name].granted_at):
+            case Stalled(query=name, granted_at=at) if (runs := self._runs_since(name)) is not None and at in (None, runs):
                 self.queries[name].stall(True)
                 self._at_once.pop(name, None)  # how long it takes says nothing about our cores
                 self._changed.add(name)
@@ -209,6 +209,13 @@ class Controller(Inbox):
             del self.logs[message.source]
             raise
         return log
+
+    def _runs_since(self, name: str) -> WallMs | None:
+        """When the batch that a query runs was let through; None if it runs none."""
+        tracker = self.queries.get(name)
+        if tracker is None or tracker.waiting_since is not None:
+            return None
+        return self._afloat.get(name, tracker.granted_at)
 
     def _leave(self, name: str, state: State, error: str | None = None) -> bool:
         """A query is ours no longer; False if it was not before."""
@@ -283,7 +290,8 @@ class Controller(Inbox):
 
     @property
     def _full(self) -> bool:
-        return self._running + len(self._afloat) >= self.slots_now
+        afloat = sum(not self.queries[name].stalled for name in self._afloat)
+        return self._running + afloat >= self.slots_now
 
     def tick(self) -> Decision:
         now = self.clock.now()

@@ -45,7 +45,7 @@ class Supervision:
         """`plain` is the policy that takes over from one that keeps failing."""
         self.controller, self._lines, self._plain, self._say = controller, lines, plain, say
         self._rebuilt: list[WallMs] = []
-        self._told: RuntimeStatus | None = None
+        self._told = controller.status()
         self.thread = threading.Thread(target=self.run, name="headway-controller", daemon=True)
 
     def start(self) -> None:
@@ -64,9 +64,9 @@ class Supervision:
         """How things stand; as of the last look if the controller is busy."""
         if self.thread.is_alive():
             self._told = self.controller.look(BUSY_S) or self._told
-            if self._told is not None:
-                return self._told
-        return self.controller.status()
+        else:
+            self._told = self.controller.status()
+        return self._told
 
     def run(self) -> None:
         wait_s: float | None = 1.0

@@ -154,7 +154,7 @@ class QueryTracker:
 
     def stall(self, stalled: bool) -> None:
         """Whether the running batch takes a slot is told from outside: only Spark knows its jobs."""
-        self.stalled, self._view = stalled and self.running, None
+        self.stalled, self._view = stalled, None
 
     @property
     def running(self) -> bool:

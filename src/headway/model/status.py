@@ -59,7 +59,7 @@ class QueryStatus:
     reason: str | None = None  # why its last batch was let through
     stalled: bool = False  # its batch keeps no core busy, and takes no slot
     hangs: str | None = None  # where its batch is, if that runs for longer than `hang_after`
-    restarts: int = 0  # how often it was started again after a failure, in its last stretch of failures
+    restarts: int = 0  # how often it was started again after a failure
 
     @property
     def over(self) -> bool:

@@ -37,8 +37,10 @@ class LongBatches:
 
     def __call__(self, watched: list[Watched]) -> None:
         queries = {w.name: w.query for w in watched if w.state is None}
-        now = WallMs(time.time_ns() // 1_000_000)
-        long = [q for q in self._status().queries if _runs(q) and q.name in queries and now - q.since >= IDLE_MS]
+        told = self._status() if queries else None
+        now = WallMs(0) if told is None else told.at
+        running = () if told is None else (q for q in told.queries if q.state == "in a batch" and q.name in queries)
+        long = [q for q in running if now - q.since >= IDLE_MS]
         runs = {(q.name, q.since) for q in long}
         self._idle = {run: seen for run, seen in self._idle.items() if run in runs}
         self.hanging = {run: text for run, text in self.hanging.items() if run in runs}
@@ -72,10 +74,6 @@ class LongBatches:
         what = f"its batch has run for {(now - q.since) // 1000} s"
         self._note(q.name, f"{what} and is here:\n{text}")
         self._say(f"query {q.name!r}: {what} and is here:\n{text}")
-
-
-def _runs(q: QueryStatus) -> bool:
-    return q.state == "in a batch"
 
 
 def _numbers(text: str) -> set[int]:

@@ -75,8 +75,8 @@ def stop(runtime: Any, timeout: str | int = "1 minute") -> None:
         if runtime.order.gated:
             _let_finish(runtime, limit_ms)
         errors = _stopped(runtime._queries)
-        for name in set(runtime._queries) - set(errors):
-            runtime._supervisor.ended(name)
+        for name in runtime._queries:
+            runtime._supervisor.ended(name, errors.get(name))
         runtime._stopped = True
         runtime._queries.clear()
         steps: list[Callable[[], object]] = [lease.release for name, lease in runtime._leases.items() if name not in errors]

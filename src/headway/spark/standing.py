@@ -38,7 +38,7 @@ def late_counts(runtime: Any) -> list[LateCount]:
 def _overlaid(known: QueryStatus | None, watched: Watched, now: WallMs) -> QueryStatus:
     """The supervisor knows best who lives; of those who do, the controller knows what they do."""
     query = known or QueryStatus(watched.name, "between batches", now)
-    query = replace(query, id=watched.id, run=watched.run, restarts=watched.restarts.used)
+    query = replace(query, id=watched.id, run=watched.run, restarts=watched.restarted)
     if watched.state is not None:
         error = query.error if watched.error is None else says(watched.error)
         return replace(query, state=watched.state, since=watched.since, error=error, stalled=False)

@@ -34,6 +34,7 @@ class Watched:
     error: BaseException | None = None
     began: float = field(default_factory=time.monotonic)
     due: float | None = None  # when to begin again
+    restarted: int = 0
 
     @property
     def final(self) -> bool:
@@ -81,11 +82,16 @@ class Supervisor:
                     watched.again = watched.due = None
                     if watched.state == "restarting":
                         self._turn(watched, "failed")
+            restarting = self._restarting
+        for thread in restarting:  # they stop what they have started
+            thread.join(CLOSE_S)
 
-    def ended(self, name: str) -> None:
+    def ended(self, name: str, error: BaseException | None = None) -> None:
+        """It was stopped, or could not be."""
         with self._lock:
             if (watched := self._watched.get(name)) is not None and not watched.final:
-                self._turn(watched, "ended")
+                watched.error = error
+                self._turn(watched, "ended" if error is None else "failed")
 
     def failed(self) -> Watched | None:
         """A query that has failed, and is not to be started again."""
@@ -110,9 +116,7 @@ class Supervisor:
         """Look after nobody any more."""
         self._over.set()
         self.let_end()
-        for thread in (self._thread, *self._restarting):
-            if thread is not threading.current_thread():
-                thread.join(CLOSE_S)
+        self._thread.join(CLOSE_S)
 
     def _run(self) -> None:
         while not self._over.wait(EVERY_S):
@@ -168,6 +172,7 @@ class Supervisor:
             wanted = watched.again is not None
             if wanted:
                 watched.query, watched.run, watched.began = query, str(query.runId), time.monotonic()
+                watched.restarted += 1
                 watched.state = watched.error = None
         if wanted:
             self._say(f"query {watched.name!r} runs again")
