@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from headway.loop import supervision
 from headway.loop.controller import Controller
 from headway.loop.supervision import OFTEN, Supervision
 from headway.loop.tracker import QueryTracker
@@ -194,6 +195,28 @@ def test_when_a_plain_policy_fails_too_the_gate_is_closed() -> None:
     (left,) = loop.status().queries
     assert left.state == "put aside" and "nothing pleases" in (left.error or "")
     assert loop.drain(0.01)  # there is nothing to wait for
+
+
+def test_a_look_at_a_controller_that_is_busy_tells_what_was_last_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervision, "BUSY_S", 0.05)
+    go_on, inside = threading.Event(), threading.Event()
+
+    class Ponders(Faulty):
+        def decide(self, snap: Snapshot) -> Decision:
+            if snap.waiting:
+                inside.set()
+                go_on.wait(30)
+            return super().decide(snap)
+
+    loop, gate, _ = made(Ponders())
+    begin(loop, gate, "a")
+    assert inside.wait(30)
+    assert loop.status().queries == ()
+    go_on.set()
+    gate.until(lambda: gate.grants("a") == 1)
+    monkeypatch.setattr(supervision, "BUSY_S", 30)
+    assert [q.state for q in loop.status().queries] == ["in a batch"]
+    loop.stop()
 
 
 @pytest.mark.parametrize("where", ["asked", "view", "granted", "reached"])
