@@ -5,6 +5,10 @@ class HeadwayError(Exception):
     """Something the user gave us cannot work, and the message says what to do about it."""
 
 
+class QueryFailed(HeadwayError):
+    """A query has died. The command line exits with 1: nothing that was typed is wrong."""
+
+
 class SettingError(HeadwayError):
     """One setting has a value that we cannot use."""
 

@@ -1,25 +1,22 @@
-"""The live table, drawn from stand-ins for a runtime and its queries."""
+"""The live table, drawn from what a runtime tells of itself."""
 
-import json
-from pathlib import Path
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from rich.console import Console
 
-from cli.journals import write
 from headway.cli.watch import Watch
+from headway.model.status import InputStatus, LastBatch, QueryStatus, RuntimeStatus
+from headway.model.time import EventMs, WallMs
 
-REPORT = {
-    "id": "1", "name": "books", "batchId": 6, "timestamp": "2026-01-01T00:00:10.000Z", "numInputRows": 50,
-    "durationMs": {"addBatch": 80, "latestOffset": 300, "triggerExecution": 500},
-    "eventTime": {"watermark": "2026-01-01T00:00:09.000Z"},
-}  # fmt: skip
+LAST = LastBatch(6, 50, 200, ended=WallMs(10_500), watermark=EventMs(9_000))
+BOOKS = QueryStatus("books", "in a batch", WallMs(0), last=LAST, inputs=(InputStatus("rows", late=3),), reason="least slack")
 
 
-def handle(report: dict[str, Any] | None, active: bool = True, error: Exception | None = None) -> Any:
-    progress = None if report is None else SimpleNamespace(json=lambda: json.dumps(report))
-    return SimpleNamespace(isActive=active, exception=lambda: error, _jsq=SimpleNamespace(lastProgress=lambda: progress))
+def watch(*queries: QueryStatus, slots: int | None = 2) -> Watch:
+    rt: Any = SimpleNamespace(status=lambda: RuntimeStatus(WallMs(0), "Klink", slots, queries))
+    return Watch(rt)
 
 
 def drawn(watch: Watch, width: int = 80) -> str:
@@ -29,29 +26,25 @@ def drawn(watch: Watch, width: int = 80) -> str:
     return text.get()
 
 
-def test_a_gated_query_shows_its_state_lag_late_rows_and_reason(tmp_path: Path) -> None:
-    late = SimpleNamespace(view=SimpleNamespace(timeless=0, late_rows=3))
-    tracker = SimpleNamespace(waiting_since=None, inputs={"rows": late})
-    rt: Any = SimpleNamespace(
-        order=SimpleNamespace(gated=True),
-        controller=SimpleNamespace(queries={"books": tracker}),
-        journal_path=write(tmp_path / "run.db", until_ms=9_000),
-    )
-    watch = Watch(rt, {"books": handle(REPORT)})
-    row = next(line for line in drawn(watch).splitlines() if "books" in line).split()
+def test_a_gated_query_shows_its_state_lag_late_rows_and_reason() -> None:
+    row = next(line for line in drawn(watch(BOOKS)).splitlines() if "books" in line).split()
     assert row[:9] == ["books", "in", "a", "batch", "7", "200", "1.50", "3", "least"]
-    tracker.waiting_since = 5
-    assert "at the gate" in drawn(watch)
+    assert "at the gate" in drawn(watch(replace(BOOKS, state="at the gate")))
+
+
+def test_a_query_that_was_put_aside_shows_why() -> None:
+    aside = replace(BOOKS, state="put aside", error="KeyError: 'wm'")
+    assert "KeyError: 'wm'" in drawn(watch(aside), width=120)
 
 
 def test_without_a_gate_spark_decides() -> None:
-    rt: Any = SimpleNamespace(order=SimpleNamespace(gated=False), journal_path=None)
-    shown = drawn(Watch(rt, {"books": handle(None), "music": handle(REPORT, active=False)}))
-    assert "running" in shown and "ended" in shown and "Spark decides" in shown
+    music = replace(BOOKS, name="music", state="ended")
+    shown = drawn(watch(replace(BOOKS, state="between batches", last=None), music, slots=None))
+    assert "between batches" in shown and "ended" in shown and "Spark" in shown
 
 
-def test_a_failed_query_is_found() -> None:
-    rt: Any = SimpleNamespace(order=SimpleNamespace(gated=False), journal_path=None)
-    error = ValueError("no")
-    watch = Watch(rt, {"a": handle(None), "b": handle(None, active=False, error=error)})
-    assert watch.active and watch.failed() == ("b", error)
+def test_a_failed_query_is_found_also_when_it_was_the_last() -> None:
+    failed = replace(BOOKS, state="failed", error="no")
+    assert watch(failed).failed == failed and not watch(failed).active
+    assert watch(replace(failed, state="restarting")).failed is None
+    assert watch(BOOKS, replace(failed, name="other")).active

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +13,8 @@ from pyspark.sql import functions as F
 from scripted import Stage
 
 import headway as hw
-from headway.model.view import InputView
+from headway.model.status import InputStatus, QueryStatus
+from headway.model.time import WallMs
 from headway.spark import jvm, late
 
 Shape = tuple[float, float]  # of windows: their size and their slide, in seconds
@@ -323,11 +323,13 @@ def test_without_the_jar_there_is_no_side_table(stage: Stage, monkeypatch: pytes
 
 
 def test_late_rows_are_counted_by_query_source_and_reason() -> None:
-    inputs = [InputView("clicks", 500, late_rows=3, timeless=1), InputView("views", 500), InputView("ads", 500, late_rows=2)]
-    assert [(c.query, c.source, c.reason, c.rows) for c in late.counts({"q": inputs, "calm": []})] == [
+    inputs = (InputStatus("clicks", late=3, timeless=1), InputStatus("views"), InputStatus("ads", late=2, future=4))
+    queries = [QueryStatus("q", "ended", WallMs(0), inputs=inputs), QueryStatus("calm", "at the gate", WallMs(0))]
+    assert [(c.query, c.source, c.reason, c.rows) for c in late.counts(queries)] == [
         ("q", "clicks", "late", 3),
         ("q", "clicks", "timeless", 1),
         ("q", "ads", "late", 2),
+        ("q", "ads", "future", 4),
     ]
 
 
@@ -350,15 +352,12 @@ def test_a_plan_with_a_side_table_can_be_looked_at(stage: Stage, capsys: pytest.
 
 
 def test_the_live_table_names_the_input_whose_rows_were_late() -> None:
-    from headway.cli.watch import Watch
+    from headway.cli.watch import late as shown_late
 
     def shown(**inputs: tuple[int, int]) -> str:
-        views = {n: SimpleNamespace(view=InputView(n, 500, late_rows=a, timeless=b)) for n, (a, b) in inputs.items()}
-        queries = {"q": SimpleNamespace(inputs=views)}
-        rt: Any = SimpleNamespace(
-            order=SimpleNamespace(gated=True), controller=SimpleNamespace(queries=queries), journal_path=None
+        return shown_late(
+            QueryStatus("q", "ended", WallMs(0), inputs=tuple(InputStatus(n, *of) for n, of in inputs.items()))
         )
-        return Watch(rt, {})._late("q")
 
     assert shown(clicks=(1200, 0)) == "1,200"
     assert shown(clicks=(2, 0), views=(0, 0), ads=(1, 4)) == "3 (clicks 2, ads 1), 4 unread"

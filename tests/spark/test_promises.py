@@ -48,9 +48,7 @@ def found(spark: Any, name: str) -> dict[int, int]:
 
 def replay(spark: Any, rt: Any, folder: Path, first: list[float | None], name: str) -> dict[int, int]:
     """A file of strange rows first, then six files of a window each, and one that closes the last of them."""
-    query = rt.start(
-        counted(rt.watermark(rows(spark, folder), "ts", "5 seconds")).writeStream.format("memory"), name=name
-    )
+    query = rt.start(counted(rt.watermark(rows(spark, folder), "ts", "5 seconds")).writeStream.format("memory"), name=name)
     put(folder, "0.json", first)
     wait_until(lambda: query.lastProgress and query.lastProgress["numInputRows"] >= 0, "the strange file", query)
     for k in range(7):

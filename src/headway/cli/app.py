@@ -8,7 +8,7 @@ import typer
 
 import headway
 from headway.cli import bench, claims, demo, doctor, explain, kafka, replay, run, sim
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, QueryFailed
 
 app = typer.Typer(
     name="headway",
@@ -39,9 +39,11 @@ def top(
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 2 for what the user can fix, 130 after Ctrl-C."""
+    """Run one command and return its exit code: 2 for what the user can fix, 1 for a query that died, 130 after Ctrl-C."""
     try:
         code = app(args=args, prog_name="headway", standalone_mode=False)
+    except QueryFailed as error:
+        return _fail(str(error), code=1)
     except HeadwayError as error:
         return _fail(str(error))
     except typer.TyperException as error:  # an unknown command or option, a missing argument, a number that is none
@@ -51,7 +53,7 @@ def main(args: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, code: int = 2) -> int:
     line = " ".join(message.split())
     sys.stderr.write(f"headway: {line}\n")
-    return 2
+    return code

@@ -13,7 +13,7 @@ from rich.live import Live
 from headway import pipeline
 from headway.cli import given, screen
 from headway.cli.watch import Watch
-from headway.errors import HeadwayError, SettingError
+from headway.errors import HeadwayError, QueryFailed, SettingError
 from headway.policy.load import order_policy
 
 
@@ -45,8 +45,9 @@ def run(
         for module in {query.build.__module__ for query in queries}:
             carry(module)
         with Runtime(spark, policy, slots=places, journal=journal) as rt:
-            handles = {query.name: _start(rt, spark, file, query) for query in queries}
-            _watch(Watch(rt, handles), seconds)
+            for query in queries:
+                _start(rt, spark, file, query)
+            _watch(Watch(rt), seconds)
         if rt.journal_path is not None:
             screen.out.print(
                 f"Stopped. Why each batch ran: headway explain QUERY --journal {rt.journal_path}", soft_wrap=True
@@ -79,14 +80,14 @@ def _user_code(file: Path, what: str) -> Iterator[None]:
 def _watch(watch: Watch, seconds: float | None) -> None:
     end = None if seconds is None else time.monotonic() + seconds
     with Live(watch.table(), console=screen.out, auto_refresh=False) as live:
-        while watch.active and (end is None or time.monotonic() < end):
+        while watch.active and not watch.failed and (end is None or time.monotonic() < end):
             time.sleep(0.5)
+            watch.look()
             live.update(watch.table(), refresh=True)
-            if failed := watch.failed():
-                name, error = failed
-                raise HeadwayError(f"query {name} failed: {first_line(error)}")
     if not screen.out.is_terminal:  # there the table is drawn once, at the end, and its last line left open
         screen.out.print()
+    if failed := watch.failed:  # also the last one, and one that failed while the others were started
+        raise QueryFailed(f"query {failed.name} failed: {failed.error}")
 
 
 def first_line(error: BaseException) -> str:

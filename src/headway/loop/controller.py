@@ -1,22 +1,37 @@
 """The loop that runs everything: one thread reads messages, asks the policy, and answers the gate."""
 
-import contextlib
-import queue
 import sys
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import thread_time
 from typing import Literal, Protocol
 
 from headway.estimate.pressure import Pressure
 from headway.estimate.slots import Slots
+from headway.loop.drains import Drains
 from headway.loop.guards import STANDARD, Guard
+from headway.loop.inbox import Inbox
 from headway.loop.partitions import Partitions
+from headway.loop.roll import Roll
 from headway.loop.tracker import Aside, QueryTracker, at_once
+from headway.loop.trouble import QueryTrouble
 from headway.model.columns import Columns
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
-from headway.model.message import Asked, BatchSeen, Gone, Message, QuerySpec, Reached, Started
+from headway.model.message import (
+    Asked,
+    BatchSeen,
+    Drain,
+    Failed,
+    Gone,
+    Look,
+    Message,
+    QuerySpec,
+    Reached,
+    Resumed,
+    Stalled,
+    Started,
+    Unreadable,
+)  # fmt: skip
+from headway.model.status import RuntimeStatus, State
 from headway.model.time import STEP_MS, Clock, WallMs
 from headway.model.view import QueryView, Snapshot
 
@@ -74,7 +89,7 @@ GAUGE_EVERY_MS = 1_000
 SAME_MS = 50  # holds whose ends are no further apart say the same
 
 
-class Controller:
+class Controller(Inbox):
     """Sees through messages, decides by a policy, acts through a gate, and writes everything down."""
 
     def __init__(
@@ -92,22 +107,26 @@ class Controller:
         aside: Aside = at_once,
     ) -> None:
         """`aside` runs what takes too long for this thread, such as learning from the past."""
-        self.clock, self.policy, self.actuator, self.journal = clock, policy, actuator, journal
+        super().__init__(clock)
+        self.policy, self.actuator, self.journal = policy, actuator, journal
         self.gauge, self.guards, self.watch = gauge, guards, StopWatch()
         self._aside = aside
+        self._begin = (pressure or Pressure(), Slots(cores, least=cores if one_task else 1))
         self.queries: dict[str, QueryTracker] = {}
-        self.pressure = pressure or Pressure()
-        self.slots = Slots(cores, least=cores if one_task else 1)
+        self.roll = Roll()
+        self.rebuilt = 0
+        self.trouble: str | None = None  # for which it last was
+        self.clock_step: str | None = None
+        self.pressure, self.slots = self._begin
         self.fix_slots(slots)
         self.logs: dict[str, Partitions] = {}
-        self._inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._gauged: tuple[WallMs, float, int] | None = None
         self._batches = 0
         self._at_once: dict[str, int] = {}  # how many batches ran when this one began
         self._said: Decision | None = None
-        self._draining = False
         self._skew = 0  # by how much the wall clock was set, when we last looked
-        self._idle = threading.Event()
+        self._drains = Drains()
+        self._afloat: dict[str, WallMs] = {}  # in a batch since, let through before we were rebuilt
         self._views: list[QueryView] = []  # of all queries, as of the last look, and the same as columns
         self._rows: dict[str, int] = {}
         self._columns: Columns | None = None  # None: queries have come or gone
@@ -117,50 +136,15 @@ class Controller:
         """From now on so many batches at once, or as many as fill the cores."""
         self._fixed_slots = None if slots == "auto" else slots
 
-    def post(self, message: Message) -> None:
-        """Put a message into the inbox; any thread may."""
-        self._inbox.put(message)
-
-    def stop(self) -> None:
-        self._inbox.put(None)
-
-    def drain(self, timeout_s: float) -> bool:
-        """Grant nothing more, and wait until no batch runs; False if one still does."""
-        self._draining = True
-        self.post(Gone(""))  # wake up
-        return self._idle.wait(timeout_s)
-
-    def run(self, failed: Callable[[BaseException], None]) -> None:
-        """Work until stopped. If a decision raises, say so and let go of the gate: queries must go on."""
-        try:
-            wait_s = 1.0
-            while self._take_all(wait_s):
-                wait_s = max(0.001, (self.turn() - self.clock.now()) / 1000)
-        except BaseException as error:
-            failed(error)
-
-    def _take_all(self, wait_s: float) -> bool:
-        """Take in what has come, or wait for it; False once we are told to stop."""
-        with contextlib.suppress(queue.Empty):
-            message = self._inbox.get(timeout=wait_s)
-            while message is not None:
-                self.take(message)
-                # The report of a batch comes just before its query asks again: only then is there something to decide.
-                message = self._inbox.get(timeout=0.05) if isinstance(message, BatchSeen) else self._inbox.get_nowait()
-            return False
-        return True
-
-    def thread(self, failed: Callable[[BaseException], None]) -> threading.Thread:
-        thread = threading.Thread(target=self.run, args=(failed,), name="headway-controller", daemon=True)
-        thread.start()
-        return thread
-
     def take(self, message: Message) -> None:
         """Update what is known."""
         now = self.clock.now()
         match message:
             case Started(spec=spec):
-                again = spec.name in self.queries
+                if again := spec.name in self.queries:
+                    self.roll.keep_counts(self.queries[spec.name])
+                self.roll.started(now, spec.name)
+                self._afloat.pop(spec.name, None)
                 self.queries[spec.name] = tracker = self._tracker(spec)
                 if again or self._columns is None:
                     self._columns = None
@@ -169,11 +153,17 @@ class Controller:
                     self._views.append(view := tracker.view())
                     self._columns = self._columns.grown(view)
             case Gone(query=name):
-                self._columns = None
-                if self.queries.pop(name, None) is not None:
+                if self._leave(name, "ended"):
                     self.journal.note(now, name, "left: stopped or failed")
+            case Failed(query=name, error=error):
+                self.journal.note(now, name, f"failed: {error}")
+                if not self._leave(name, "failed", error):
+                    self.roll.failed(now, name, error)
+            case Unreadable(query=name, why=why) if name in self.queries:
+                raise QueryTrouble(name) from ValueError(why)
             case Asked(query=name, start=start) if name in self.queries:
                 tracker = self.queries[name]
+                self._afloat.pop(name, None)
                 at_once = self._at_once.pop(name, 0)
                 # A grant that found no rows ran no batch: it says nothing about what a batch takes.
                 if at_once and tracker.granted_at is not None and tracker.ran:
@@ -188,14 +178,29 @@ class Controller:
                 tracker = self.queries[name]
                 if trouble := tracker.saw(ours, skew):
                     self.journal.note(now, name, trouble)
+                self.roll.batch(ours)
                 self.journal.batch(ours, tracker.view())
                 if any(i.wall_is_right for i in tracker.inputs.values()):
                     self._follow_wall(skew)
+            case Stalled(query=name, granted_at=at) if (runs := self._runs_since(name)) is not None and at in (None, runs):
+                self.queries[name].stall(True)
+                self._at_once.pop(name, None)  # how long it takes says nothing about our cores
+                self._changed.add(name)
+                self.journal.note(now, name, "its batch keeps no core busy: its slot is lent")
+            case Resumed(query=name) if name in self.queries:
+                self.queries[name].stall(False)
+                self._changed.add(name)
+            case Look(reply=reply):
+                reply(self.status())
+            case Drain():
+                self._drains.add(message)
             case Reached(source=source):
-                log = self.logs.setdefault(source, Partitions())
-                log.reached(replace(message, at=WallMs(message.at - self._clock_set(now))))
+                log = self._log(replace(message, at=WallMs(message.at - self._clock_set(now))))
                 for name, tracker in self.queries.items():
-                    changed, news = tracker.reached(source, log)
+                    try:
+                        changed, news = tracker.reached(source, log)
+                    except Exception as error:
+                        raise QueryTrouble(name) from error
                     if changed:
                         self._changed.add(name)
                     if news:
@@ -203,12 +208,74 @@ class Controller:
             case _:
                 pass
 
+    def _log(self, message: Reached) -> Partitions:
+        log = self.logs.setdefault(message.source, Partitions())
+        try:
+            log.reached(message)
+        except Exception:  # better learnt anew than wrong for good
+            del self.logs[message.source]
+            raise
+        return log
+
+    def _runs_since(self, name: str) -> WallMs | None:
+        """When the batch that a query runs was let through; None if it runs none."""
+        tracker = self.queries.get(name)
+        if tracker is None or tracker.waiting_since is not None:
+            return None
+        return self._afloat.get(name, tracker.granted_at)
+
+    def _leave(self, name: str, state: State, error: str | None = None) -> bool:
+        """A query is ours no longer; False if it was not before."""
+        self._columns = None
+        self._at_once.pop(name, None)
+        self._afloat.pop(name, None)
+        tracker = self.queries.pop(name, None)
+        if tracker is not None:
+            self.roll.left(self.clock.now(), tracker, state, error)
+        return tracker is not None
+
+    def put_aside(self, name: str, why: str) -> None:
+        """A query goes on without us."""
+        self._leave(name, "put aside", why)
+        self.journal.note(self.clock.now(), name, f"put aside, goes on ungated: {why}")
+
+    def rebuild(self, trouble: str) -> list[QueryTrouble]:
+        """Begin anew after an error: what was learnt may be what is wrong."""
+        self.rebuilt, self.trouble = self.rebuilt + 1, trouble
+        self.journal.note(self.clock.now(), "", f"the controller has failed and begins anew: {trouble}")
+        return self._begin_anew()
+
+    def _begin_anew(self) -> list[QueryTrouble]:
+        """Every query as after its restart; who stood at the gate, stands there. How far logs have come is kept, since
+        windows wait for it. Returns what went wrong with single queries."""
+        before, self.queries, failed = self.queries, {}, []
+        for name, old in before.items():
+            if old.running and old.granted_at is not None:
+                self._afloat[name] = old.granted_at
+            try:
+                self.queries[name] = fresh = self._tracker(old.spec)
+            except Exception as error:
+                self.queries[name] = old
+                failed.append(QueryTrouble(name))
+                failed[-1].__cause__ = error
+                continue
+            self.roll.keep_counts(old)
+            fresh.refusing = old.refusing  # by which the batch that runs refuses rows
+            if old.waiting_since is not None:
+                fresh.asked(self.clock.now(), old.start)
+        self.pressure, self.slots = self._begin
+        self._columns, self._said, self._gauged = None, None, None
+        self._changed.clear()
+        self._at_once.clear()
+        return failed
+
     def _clock_set(self, now: WallMs) -> int:
         """By how much the wall clock has been set since we looked at it first; what Spark and brokers say is by that."""
         skew = self.clock.skew_ms()
         if abs(skew - self._skew) >= STEP_MS or (self._skew and not skew):
             self._skew = skew
             text = f"the wall clock was set by {skew / 1000:+,.1f} s: time goes on as before until rows agree with it"
+            self.clock_step = text
             self.journal.note(now, "", text)
             sys.stderr.write(f"headway: {text}\n")
         return skew
@@ -221,28 +288,27 @@ class Controller:
         text = f"rows agree with the wall clock, which was set by {skew / 1000:+,.1f} s: it is followed"
         self.journal.note(now, "", text)
         sys.stderr.write(f"headway: {text}\n")
-        self.begin_anew()
-
-    def begin_anew(self) -> None:
-        """Forget all but which queries there are and who stands at the gate, as after a restart of theirs."""
-        now, before = self.clock.now(), self.queries
-        self.queries, self.logs, self._columns, self._at_once = {}, {}, None, {}
-        for name, old in before.items():
-            self.queries[name] = new = self._tracker(old.spec)
-            new.keep_counts(old)
-            if old.waiting_since is not None:
-                new.asked(now, old.start)
+        self.clock_step = text
+        self.logs.clear()
+        self._begin_anew()
 
     def _tracker(self, spec: QuerySpec) -> QueryTracker:
         return QueryTracker(spec, getattr(self.policy, "confidence", 0.95), self._aside)
 
+    def status(self) -> RuntimeStatus:
+        """How things stand. For this thread; others ask with `look`."""
+        return RuntimeStatus(
+            self.clock.now(), type(self.policy).__name__, self.slots_now, self.roll.all(self.queries, self._afloat),
+            self.rebuilt, self.trouble, self.clock_step,
+        )  # fmt: skip
+
     def turn(self) -> WallMs:
         """Decide until nobody else may run; returns when to look again."""
         self._read_gauge(self.clock.now())
+        for name in self._drains.settle(self.queries, self._afloat):
+            self._leave(name, "ended")
         while True:
-            if self._draining:
-                if not self._running:
-                    self._idle.set()
+            if self._drains.all:
                 return WallMs(self.clock.now() + GAUGE_EVERY_MS)
             if self._full:  # asking the policy would only cost: whatever it wished, a guard would refuse
                 return WallMs(self.clock.now() + GAUGE_EVERY_MS)
@@ -260,7 +326,8 @@ class Controller:
 
     @property
     def _full(self) -> bool:
-        return self._running >= self.slots_now
+        afloat = sum(not self.queries[name].stalled for name in self._afloat)
+        return self._running + afloat >= self.slots_now
 
     def tick(self) -> Decision:
         now = self.clock.now()
@@ -283,14 +350,14 @@ class Controller:
     def _look(self) -> Columns:
         """Bring views and columns up to date: between two decisions one or two queries change, of thousands."""
         if self._columns is None:
-            self._views = [q.view() for q in self.queries.values()]
+            self._views = [_view(q) for q in self.queries.values()]
             self._rows = {name: row for row, name in enumerate(self.queries)}
             self._columns = Columns.of(self._views)
         else:
             for name in self._changed:
                 if name in self._rows:
                     row = self._rows[name]
-                    self._views[row] = view = self.queries[name].view()
+                    self._views[row] = view = _view(self.queries[name])
                     self._columns.put(row, view)
         self._changed.clear()
         return self._columns
@@ -300,12 +367,15 @@ class Controller:
             return "held"
         tracker = self.queries[decided.query]
         self._at_once[decided.query] = self._running + 1
-        offset = tracker.granted(now, decided.announce)
-        self._changed.add(decided.query)
-        if self.actuator.release(decided.query, offset):
-            return "granted"
-        del self.queries[decided.query]
-        self._columns = None
+        try:
+            offset = tracker.granted(now, decided.announce)
+            self._changed.add(decided.query)
+            if self.actuator.release(decided.query, offset):
+                self.roll.granted(decided.query, decided.because)
+                return "granted"
+        except Exception as error:
+            raise QueryTrouble(decided.query) from error
+        self._leave(decided.query, "ended")
         return "refused: the query is gone"
 
     def _read_gauge(self, now: WallMs) -> None:
@@ -317,6 +387,13 @@ class Controller:
             self.slots = self.slots.add_cpu(cpu_ms - last[1], self._batches - last[2])
         self.pressure = self.pressure.step(now, self.gauge.memory_used())
         self._gauged = (now, cpu_ms, self._batches)
+
+
+def _view(tracker: QueryTracker) -> QueryView:
+    try:
+        return tracker.view()
+    except Exception as error:
+        raise QueryTrouble(tracker.spec.name) from error
 
 
 def _news(decided: Decision, said: Decision | None) -> bool:

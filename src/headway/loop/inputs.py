@@ -193,8 +193,8 @@ def late_rows(seen: InputSeen, refused_below: EventMs, told_below: int, read_at:
     """Rows older than the watermark that refused them, counted before any aggregation.
 
     None of a batch's rows is late unless its oldest is; beyond that the counts of its old rows per tenth of a second tell.
-    They tell of rows older than `told_below`. Rarely does a watermark refuse younger ones; of those only their delays tell, by
-    the clock that said `read_at`.
+    They tell of rows older than `told_below`. Rarely does a watermark refuse younger ones; of those only their delays tell,
+    by the clock that said `read_at`.
     """
     if seen.oldest is None or seen.oldest >= refused_below:
         return 0

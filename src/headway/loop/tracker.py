@@ -46,6 +46,7 @@ class QueryTracker:
         self.state_rows = self.state_bytes = 0
         self.had_rows = True
         self.batches = 0
+        self.stalled = False  # the running batch keeps no core busy
         self._sweeping = EventMs(0)  # the watermark that the running batch acts upon
         self._asked_at: WallMs | None = None  # when sources were asked that do not wait for the gate
         self._last: BatchSeen | None = None  # the batch that the last grant led to
@@ -116,13 +117,6 @@ class QueryTracker:
         self._late_before = late
         self.aside(lambda: self.tuning.step(report))
 
-    def keep_counts(self, old: "QueryTracker") -> None:
-        """Take over how many rows went into no result: that must not be forgotten with the rest."""
-        for name, tracker in self.inputs.items():
-            if name in old.inputs:
-                view = old.inputs[name].view
-                tracker.view = replace(tracker.view, late_rows=view.late_rows, timeless=view.timeless, future=view.future)
-
     @property
     def _gates(self) -> list[InputTracker]:
         return [tracker for tracker in self.inputs.values() if tracker.spec.slt_ms is not None]
@@ -144,7 +138,7 @@ class QueryTracker:
         if self.tuning is not None:  # its last word; it may be some batches old
             for tracker in self._gates:
                 tracker.view = replace(tracker.view, slt_ms=round(self.tuning.slt_ms))
-        self.start = start
+        self.start, self.stalled = start, False
         self.announced = EventMs(max(self.announced, start["wm"]))
         self.waiting_since = now
         self._view = None
@@ -169,6 +163,15 @@ class QueryTracker:
     def ran(self) -> bool:
         """Whether the last grant led to a batch; without rows or a watermark to act upon, Spark runs none."""
         return self._last is not None
+
+    def stall(self, stalled: bool) -> None:
+        """Whether the running batch takes a slot is told from outside: only Spark knows its jobs."""
+        self.stalled, self._view = stalled, None
+
+    @property
+    def running(self) -> bool:
+        """Let through, and not back yet."""
+        return self.granted_at is not None and self.waiting_since is None
 
     def granted(self, now: WallMs, announce: EventMs | None) -> dict[str, int]:
         """The offset that lets the query through. Unchanged when nothing is announced: then Spark runs a batch only if a
@@ -215,6 +218,7 @@ class QueryTracker:
                 trigger_ms=self.spec.trigger_ms,
                 bounded=self.spec.bounded,
                 fresh_ms=self.spec.fresh_ms,
+                stalled=self.stalled,
             )
         return self._view
 

@@ -1,10 +1,12 @@
 """What the world tells the controller."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from headway.model.deadline import Deadlines
 from headway.model.patience import PatiencePolicy
 from headway.model.sampling import GroupSeen, SamplingPolicy, SubStreamSeen
+from headway.model.status import RuntimeStatus
 from headway.model.time import EventMs, WallMs
 
 Part = tuple[str, int]  # a partition of a log: topic and number
@@ -132,6 +134,14 @@ class Stalled:
     """A running batch keeps no core busy, say because the user's own code in it waits: its slot is lent to others."""
 
     query: str
+    granted_at: WallMs | None = None  # which of its batches: by now another may run
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A batch that was stalled has a job again."""
+
+    query: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,4 +152,27 @@ class Failed:
     error: str
 
 
-Message = Started | Asked | Gone | BatchSeen | Reached | Stalled | Failed
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What a query reports cannot be understood, so it cannot be gated."""
+
+    query: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Somebody wants to know how things stand."""
+
+    reply: Callable[[RuntimeStatus], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """No further batch of this query, or of any (None); `done` is called once none of them runs."""
+
+    query: str | None
+    done: Callable[[], None]
+
+
+Message = Started | Asked | Gone | BatchSeen | Reached | Stalled | Resumed | Failed | Unreadable | Look | Drain

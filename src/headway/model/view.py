@@ -91,6 +91,7 @@ class QueryView:
     trigger_ms: int = 0  # the user's own trigger: batches begin on its ticks
     bounded: bool = False  # a run that ends when all is read
     fresh_ms: int | None = None  # how soon rows are wanted in the output, before any window ends
+    stalled: bool = False  # its batch waits for something that is not a core of ours, and lends its slot
 
     # Worked out once when the view is made, because every decision reads them for every query.
     pending: bool = field(init=False)  # the next batch will sweep a watermark that is announced already
@@ -203,7 +204,8 @@ class QueryView:
 
     @property
     def running(self) -> bool:
-        return self.waiting_since is None and self.granted_at is not None
+        """It takes a slot."""
+        return self.waiting_since is None and self.granted_at is not None and not self.stalled
 
     def ripe(self, now: WallMs) -> int | None:
         """The watermark that the slowest input allows now."""

@@ -129,12 +129,11 @@ class Gate:
         return line is not None and line.answer(offset)
 
     def asked_again(self) -> None:
-        """Tell a new controller of every query that is on the line, and what it has asked and was not answered."""
+        """Post what every query on the line has asked and was not answered, for a controller that has begun anew."""
         with self._changed:
             for name, query in self._queries.items():
                 if query.line is None or query.aside is not None:
                     continue
-                self._inbox(Started(query.spec))
                 if query.line.asked is not None:
                     self._inbox(Asked(name, query.line.asked))
 

@@ -17,6 +17,7 @@ class DriverGauge:
         old = [pool for pool in pools if "Old" in pool.getName() or "Tenured" in pool.getName()]
         self._old = old[0] if old else None
         self._most = int(self._runtime.maxMemory())
+        self._used = 0.0
 
     def cpu_ms(self) -> float:
         try:
@@ -26,6 +27,13 @@ class DriverGauge:
         return float(times.user + times.system) * 1000
 
     def memory_used(self) -> float:
+        try:
+            self._used = self._memory_used()
+        except Exception:  # a JVM that is gone, or going: figures are no reason to fail
+            return self._used
+        return self._used
+
+    def _memory_used(self) -> float:
         if self._old is None:
             return int(self._runtime.totalMemory() - self._runtime.freeMemory()) / self._most
         return int(self._old.getUsage().getUsed()) / self._most

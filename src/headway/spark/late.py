@@ -6,7 +6,7 @@ A row in time costs one comparison. One that is refused is written as a line of 
 `<folder>/query=<name>/batch=<number>/`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from headway.errors import SettingError
-from headway.model.view import InputView
+from headway.model.status import QueryStatus
 from headway.spark import jvm
 
 SCHEMA = (
@@ -35,13 +35,13 @@ class LateCount:
     rows: int
 
 
-def counts(queries: Mapping[str, Iterable[InputView]]) -> list[LateCount]:
+def counts(queries: Iterable[QueryStatus]) -> list[LateCount]:
     """Rows that went into no result, by query, input and reason; what has not happened is not listed."""
     found = [
-        LateCount(query, seen.name, reason, rows)
-        for query, inputs in queries.items()
-        for seen in inputs
-        for reason, rows in (("late", seen.late_rows), ("timeless", seen.timeless), ("future", seen.future))
+        LateCount(query.name, seen.name, reason, rows)
+        for query in queries
+        for seen in query.inputs
+        for reason, rows in (("late", seen.late), ("timeless", seen.timeless), ("future", seen.future))
     ]
     return [count for count in found if count.rows]
 

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import threading
+from collections.abc import Container
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote, urlparse
@@ -72,11 +73,16 @@ class Leases:
                     if self._held.get(name) == (lease, query):
                         del self._held[name]
 
-    def release_all(self) -> None:
+    def release(self, name: str) -> None:
         with self._lock:
-            held, self._held = self._held, {}
-        for lease, _ in held.values():
-            lease.release()
+            held = self._held.pop(name, None)
+        if held is not None:
+            held[0].release()
+
+    def release_all(self, but: Container[str] = ()) -> None:
+        """Of all queries but those that could not be stopped."""
+        for name in [name for name in list(self._held) if name not in but]:
+            self.release(name)
 
 
 def local_path(checkpoint: str) -> Path | None:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import sys
-import time
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -18,18 +18,22 @@ from pyspark.sql.types import TimestampType
 from headway.errors import HeadwayError, SettingError
 from headway.loop.controller import Controller
 from headway.loop.journal import Journal
+from headway.loop.supervision import Supervision
+from headway.loop.trouble import says
 from headway.model.deadline import Deadlines, Grid
 from headway.model.deadline import every as every_
 from headway.model.decision import OrderPolicy
-from headway.model.message import InputSpec, QuerySpec
+from headway.model.message import Gone, InputSpec, Message, QuerySpec, Unreadable
 from headway.model.sampling import SamplingPolicy
 from headway.model.time import SystemClock, duration_ms, duration_or_never_ms
-from headway.policy.order import FixedTrigger, Klink
+from headway.policy.order import FixedTrigger, Klink, RoundRobin
 from headway.policy.patience import Fixed, PatiencePolicy
 from headway.spark import jvm
 from headway.spark import late as late_
 from headway.spark.approximate import approximate
+from headway.spark.batches import LongBatches
 from headway.spark.control import FORMAT, SHIFT_MS, ControlSource
+from headway.spark.ending import await_termination, drain, stop
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.kafka import Subscription, Watch, subscription
@@ -40,7 +44,9 @@ from headway.spark.plan import PlanSeen, inspect, metric_name, time_column
 from headway.spark.register import register
 from headway.spark.reports import BatchReports
 from headway.spark.sampling import Sample, refuse_unbounded
+from headway.spark.standing import late_counts, status
 from headway.spark.starting import Starting
+from headway.spark.supervisor import Supervisor, check_restart
 from headway.spark.trigger import TriggerSeen, taken_over
 from headway.spark.watermark import MOST_PARTS, controlled
 
@@ -61,7 +67,9 @@ class Runtime:
         slots: int | Literal["auto"] = "auto",
         journal: str | Path | None = None,
         fallback: str | int = "10 seconds",
+        hang_after: str | int = "2 minutes",
     ) -> None:
+        """A batch that runs for longer than `hang_after` is told of, with its stack."""
         _check_slots(slots)
         self.spark = spark
         self.order: OrderPolicy = Klink() if order is None else order
@@ -74,10 +82,15 @@ class Runtime:
         self._logs: dict[str, Subscription] = {}  # of the inputs that read from Kafka
         self._queries: dict[str, Any] = {}
         self._leases = Leases()
-        self._fallback_ms = duration_ms("fallback", fallback)
+        self._stopping, self._stopped = threading.RLock(), False
+        self._fallback_ms, hang_after_ms = duration_ms("fallback", fallback), duration_ms("hang_after", hang_after)
         self.journal_path: Path | None = None
         if self.order.gated:
             self._open(slots, journal)
+            self._batches = LongBatches(spark, self._supervision.status, self._post, self._note, hang_after_ms)
+            self._supervisor = Supervisor(self._post, self._batches)
+        else:
+            self._supervisor = Supervisor(lambda message: None, lambda watched: None)
 
     def _open(self, slots: int | Literal["auto"], journal: str | Path | None) -> None:
         self.journal_path = Path(journal) if journal is not None else _default_journal(self.spark)
@@ -89,7 +102,8 @@ class Runtime:
             slots=slots, cores=self.spark.sparkContext.defaultParallelism, one_task=self._one_task,
             aside=self._learn,
         )  # fmt: skip
-        self._thread = self.controller.thread(self._failed)
+        self._supervision = Supervision(self.controller, self._gate, RoundRobin())
+        self._supervision.start()
         named = jvm.present(self.spark)
         self._control = self._control_rows(named)
         self._starting = Starting(self._gate, self._leases, self._queries, nameless=not named)
@@ -205,11 +219,11 @@ class Runtime:
         """The side table that `late` named: who refused which row when, and by which watermark; `row` is JSON."""
         return late_.read(self.spark, folder)
 
-    def late_counts(self) -> list[late_.LateCount]:
-        """How many rows went into no result, by query, input and reason; counted with or without a side table."""
-        queries = self.controller.queries if self.order.gated else {}
-        return late_.counts({name: [i.view for i in q.inputs.values()] for name, q in list(queries.items())})
-
+    status = status  # of the runtime and its queries
+    late_counts = late_counts
+    await_termination = await_termination
+    drain = drain  # one query
+    stop = stop  # all of them
     approximate = approximate  # as many rows as an answer needs
     merge = merge  # the rows of several streams in the order of their time
 
@@ -222,24 +236,28 @@ class Runtime:
         every: str | int | None = None,
         checkpoint: str | None = None,
         group: str | None = None,
+        restart: int = 0,
     ) -> Any:
         """Start a query, instead of `writer.start()`; returns Spark's StreamingQuery.
 
         Windows are found in the query's plan; state them with `windows` if they are not (see `headway.window`), or a pace
         with `every` for a query that has none. `group` names a Kafka consumer group that is told after each batch how far
         the query has read, for tools that watch lag; Spark itself goes by its checkpoint. A trigger that the writer has is
-        kept: see `docs/control-channel.md`.
+        kept: see `docs/control-channel.md`. With `restart`, a query that fails is started again up to so many times, after
+        1, 2, 4 ... at most 60 seconds; ten minutes without a failure, and it has all of them again.
+        `spark.streams.get(query.id)` is the run that is current.
         """
         name = name or option_of(writer, "queryName")
         if not name:
             raise SettingError("name", name, "a name for the query: rt.start(writer, name=...)")
-        if name in self._queries and self._queries[name].isActive:
+        if self._taken(name):
             raise SettingError("name", name, "a name that no running query of this runtime has")
         if checkpoint is not None:
             writer = writer.option("checkpointLocation", checkpoint)
         writer = writer.queryName(name)
+        check_restart(self.spark, writer, restart)
         if not self.order.gated:
-            return self._start_gateless(writer, name)
+            return self._looked_after(name, lambda: self._start_gateless(writer, name), restart)
         writer, trigger = taken_over(writer, name)
         seen = inspect(writer._df)
         if not seen.inputs:
@@ -257,22 +275,7 @@ class Runtime:
             if mode not in (None, "Append"):
                 raise SettingError("outputMode", mode.lower(), "append: a sample is complete when its window ends")
         spec = self._spec(name, seen, windows, every, trigger, mode in ("Update", "Complete"))
-        return self._starting.start(writer, spec, self._prepared)
-
-    def await_termination(self, timeout_s: float | None = None) -> bool:
-        """Wait until all queries have ended or one has failed (its error is raised); Ctrl-C stops all of them."""
-        end = None if timeout_s is None else time.monotonic() + timeout_s
-        try:
-            while any(q.isActive for q in self._queries.values()):
-                for query in list(self._queries.values()):
-                    if (error := query.exception()) is not None:
-                        raise error
-                    if end is not None and time.monotonic() >= end:
-                        return False
-                    query.awaitTermination(0.2)
-        except KeyboardInterrupt:
-            self.stop()
-        return True
+        return self._looked_after(name, lambda: self._starting.start(writer, spec, self._prepared), restart)
 
     def use(self, order: OrderPolicy, *, slots: int | Literal["auto"] | None = None) -> None:
         """Go on with another gated policy, or another number of slots; the queries notice nothing but their turn."""
@@ -282,23 +285,6 @@ class Runtime:
             _check_slots(slots)
             self.controller.fix_slots(slots)
         self.order = self.controller.policy = order
-
-    def stop(self) -> None:
-        """Stop all queries between two batches, then the controller. Nothing is lost: checkpoints stay as they are."""
-        if self.order.gated:
-            self.controller.drain(timeout_s=10)
-        for query in self._queries.values():
-            if query.isActive:
-                query.stop()
-        self._queries.clear()
-        self._leases.release_all()
-        if self.order.gated:
-            self.controller.stop()
-            self._thread.join(timeout=10)
-            self._gate.close()
-            self._learning.shutdown(cancel_futures=True)
-            self._watch.close()
-            self._journal.close()
 
     def __enter__(self) -> "Runtime":
         return self
@@ -312,7 +298,19 @@ class Runtime:
         """A plain query beside the user's: it writes each such row once, and has all the time in the world."""
         lost = rows.where(F.col(column).isNull()).writeStream.format("parquet").trigger(processingTime=UNREAD_EVERY)
         name = f"unread-{next(_NUMBERS)}"
-        self._queries[name] = lost.queryName(name).start(folder, checkpointLocation=str(Path(folder, "_checkpoint")))
+        self._queries[name] = query = lost.queryName(name).start(folder, checkpointLocation=str(Path(folder, "_checkpoint")))
+        self._supervisor.watch(name, query)
+
+    def _taken(self, name: str) -> bool:
+        watched = self._supervisor.of(name)
+        again = watched is not None and watched.state == "restarting"
+        return again or (name in self._queries and self._queries[name].isActive)
+
+    def _looked_after(self, name: str, begin: Callable[[], Any], restart: int) -> Any:
+        """A query that is begun, and begun the same way again if it fails."""
+        query = begin()
+        self._supervisor.watch(name, query, begin if restart else None, restart)
+        return query
 
     def _spec(
         self,
@@ -370,12 +368,17 @@ class Runtime:
         """Beside the controller: it must not wait for a model to be fitted."""
         self._learning.submit(work).add_done_callback(_learnt)
 
-    def _post(self, message: Any) -> None:
+    def _post(self, message: Message) -> None:
+        if isinstance(message, Gone):  # its last batch may have ended since it asked
+            self._asked(message.query)
         self.controller.post(message)
 
     def _asked(self, name: str) -> None:
         if (query := self._queries.get(name)) is not None:
-            self._reports.read(name, query)
+            try:
+                self._reports.read(name, query)
+            except Exception as error:
+                self.controller.post(Unreadable(name, says(error)))
 
     def _committed(self, group: str, source: str, offsets: str) -> None:
         """A query has read so far from what Spark calls `source`."""
@@ -383,13 +386,16 @@ class Runtime:
         for log in logs.values():
             self._watch.commit(log, group, offsets)
 
-    def _failed(self, error: BaseException) -> None:
-        """Fail open: hang up, so that every query goes on ungated, and say so loudly."""
-        import traceback
+    def _note(self, query: str, text: str) -> None:
+        self._journal.note(self.controller.clock.now(), query, text)
 
-        traceback.print_exception(error)
-        sys.stderr.write(f"headway: the controller has failed ({error!r}); queries go on ungated\n")
-        self._gate.close()
+    def _closing(self) -> list[Callable[[], object]]:
+        """What is closed when the queries have ended, one after the other."""
+        learning = self._learning
+        return [
+            self._supervision.stop, self._gate.close, lambda: learning.shutdown(cancel_futures=True), self._watch.close,
+            self._journal.close,
+        ]  # fmt: skip
 
 
 def _learnt(done: "Future[None]") -> None:

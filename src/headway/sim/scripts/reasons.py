@@ -10,8 +10,8 @@ window are refused. Each input of the query must have given one of these reasons
     idle    it had no row for `idle_after` when the window was announced or swept, and had been live. One that never was live
             may be left out too, but only while another input gives a better reason.
 
-An input by rows alone (`idle_after="never"`, bounded runs, no gate) has the first reason only. One that hands out portions is
-never live, but may be idle.
+An input by rows alone (`idle_after="never"`, bounded runs, no gate) has the first reason only. One that hands out portions
+is never live, but may be idle.
 """
 
 from collections.abc import Iterator

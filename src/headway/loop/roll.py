@@ -1,0 +1,95 @@
+"""What is told of queries to the outside, also of those that have left: a tracker goes with its query, counts must not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from headway.loop.tracker import QueryTracker
+from headway.model.message import BatchSeen
+from headway.model.status import InputStatus, LastBatch, QueryStatus, State
+from headway.model.time import WallMs
+
+MOST_LEFT = 1_000  # queries that have left are remembered up to this many
+
+
+@dataclass
+class _Kept:
+    """What outlives a query's tracker."""
+
+    since: WallMs  # it was started, or has left
+    counts: dict[str, InputStatus] = field(default_factory=dict)  # of trackers that are gone
+    last: LastBatch | None = None
+    reason: str | None = None
+    left: QueryStatus | None = None
+
+
+class Roll:
+    """Every query that the controller has heard of, and how it stands."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}
+
+    def started(self, now: WallMs, name: str) -> None:
+        kept = self._kept.pop(name, None) or _Kept(now)
+        kept.since, kept.left = now, None
+        self._kept[name] = kept  # at the end: the longest gone are forgotten first
+        gone = [n for n, k in self._kept.items() if k.left is not None]
+        for old in gone[: max(0, len(gone) - MOST_LEFT)]:
+            del self._kept[old]
+
+    def granted(self, name: str, because: str) -> None:
+        if name in self._kept:
+            self._kept[name].reason = because
+
+    def batch(self, seen: BatchSeen) -> None:
+        if seen.query in self._kept:
+            rows = sum(i.rows for i in seen.inputs) if seen.inputs else seen.rows
+            self._kept[seen.query].last = LastBatch(seen.batch, rows, seen.took_ms, seen.ended, seen.watermark)
+
+    def keep_counts(self, tracker: QueryTracker) -> None:
+        """Before a tracker is thrown away."""
+        if (kept := self._kept.get(tracker.spec.name)) is not None:
+            kept.counts |= {i.name: i for i in self._inputs(kept, tracker)}
+
+    def left(self, now: WallMs, tracker: QueryTracker, state: State, error: str | None = None) -> None:
+        """Its tracker is thrown away, and this is how it stands from now on."""
+        name = tracker.spec.name
+        if (kept := self._kept.get(name)) is not None:
+            status = self.status(name, tracker)
+            self.keep_counts(tracker)
+            kept.left = replace(status, state=state, since=now, error=error, stalled=False)
+
+    def failed(self, now: WallMs, name: str, error: str) -> None:
+        """It was taken for one that had just left: its line hangs up first."""
+        kept = self._kept.get(name)
+        if kept is not None and kept.left is not None:
+            kept.left = replace(kept.left, state="failed", since=now, error=error)
+
+    def all(self, queries: Mapping[str, QueryTracker], afloat: Mapping[str, WallMs]) -> tuple[QueryStatus, ...]:
+        """`afloat` are those whose batch a controller before this one has let through, and when."""
+        told = (self.status(name, queries.get(name)) for name in self._kept)
+        return tuple(replace(q, state="in a batch", since=afloat[q.name]) if q.name in afloat else q for q in told)
+
+    def status(self, name: str, tracker: QueryTracker | None) -> QueryStatus:
+        kept = self._kept[name]
+        if tracker is None:
+            return kept.left or QueryStatus(name, "ended", kept.since)
+        state, since = _state(tracker, kept.since)
+        return QueryStatus(
+            name, state, since, last=kept.last, announced=tracker.announced or None, swept=tracker.swept or None,
+            inputs=self._inputs(kept, tracker), reason=kept.reason, stalled=tracker.stalled,
+        )  # fmt: skip
+
+    @staticmethod
+    def _inputs(kept: _Kept, tracker: QueryTracker) -> tuple[InputStatus, ...]:
+        counted = kept.counts
+        views = [i.view for i in tracker.inputs.values()]
+        seen = [InputStatus(v.name, v.late_rows, v.timeless, getattr(v, "future", 0)) for v in views]
+        return tuple(i.plus(counted[i.name]) if i.name in counted else i for i in seen)
+
+
+def _state(tracker: QueryTracker, started: WallMs) -> tuple[State, WallMs]:
+    if tracker.waiting_since is not None:
+        return "at the gate", tracker.waiting_since
+    if tracker.granted_at is not None:
+        return "in a batch", tracker.granted_at
+    return "starting", started

@@ -1,0 +1,43 @@
+"""What goes wrong with one query, told apart from what goes wrong with all."""
+
+from headway.model.message import Asked, BatchSeen, Failed, Gone, Message, Resumed, Stalled, Started, Unreadable
+
+
+class QueryTrouble(Exception):
+    """Something about one query raised; the cause says what. The others need not suffer for it."""
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+        super().__init__(query)
+
+    @property
+    def why(self) -> str:
+        return says(self.__cause__ or self)
+
+
+TRACEBACK = "Traceback (most recent call last):"
+
+
+def says(error: BaseException) -> str:
+    """An error in one line. Spark's bring their whole plan along; their first line says what they are about, unless the
+    user's Python raised: then the end of its traceback does."""
+    text, _, python = str(error).rpartition(TRACEBACK)
+    # Frames are indented; what was raised is not.
+    lines = [line for line in (python.splitlines() if text else str(error).splitlines()) if line.strip()]
+    told = next((line.strip() for line in lines if not (text and line[0].isspace())), "")
+    if text and told:
+        return told
+    return f"{type(error).__name__}: {told}" if told else type(error).__name__
+
+
+def about(message: Message) -> str | None:
+    """The one query that a message is about."""
+    match message:
+        case Started(spec=spec):
+            return spec.name
+        case Asked(query=name) | BatchSeen(query=name) | Gone(query=name) | Failed(query=name):
+            return name
+        case Stalled(query=name) | Resumed(query=name) | Unreadable(query=name):
+            return name
+        case _:
+            return None
