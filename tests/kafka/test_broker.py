@@ -90,3 +90,9 @@ def _until(true: object, seconds: float = 30) -> bool:
     while not true() and time.monotonic() < end:
         time.sleep(0.05)
     return bool(true())
+
+
+def test_the_name_of_a_cluster_is_never_taken_for_an_option() -> None:
+    names = [broker._cluster_name() for _ in range(1_000)]
+    assert not any(name.startswith("-") for name in names) and len(set(names)) == 1_000
+    assert {len(name) for name in names} == {22}

@@ -95,8 +95,7 @@ def start(
     java = [jars.java(), f"-Xmx{heap}", "-XX:+UseSerialGC", "-cp", classpath]
     java += [f"-Dlog4j2.configurationFile={place / 'log4j2.properties'}"]
     if not (place / "data" / "meta.properties").exists():
-        name = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        command = [*java, "kafka.tools.StorageTool", "format", "-t", name, "-c", str(settings)]
+        command = [*java, "kafka.tools.StorageTool", "format", "-t", _cluster_name(), "-c", str(settings)]
         made = subprocess.run(command, capture_output=True, text=True, check=False)
         if made.returncode != 0:
             raise HeadwayError(f"kafka: {place} cannot be made a data folder: {_last_line(made.stderr or made.stdout)}")
@@ -112,6 +111,12 @@ def start(
         _end(broker)
         raise
     return broker
+
+
+def _cluster_name() -> str:
+    """As Kafka wants it. One that begins with a dash would be taken for an option, once in 64 times."""
+    name = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    return "A" + name[1:]
 
 
 def _settings(folder: Path, port: int, control: int, partitions: int) -> str:
