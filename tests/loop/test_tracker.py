@@ -216,17 +216,27 @@ def test_a_watermark_off_the_grid_left_by_an_ungated_stretch_is_pending_too() ->
 
 
 def test_no_row_is_late_unless_the_oldest_is() -> None:
-    assert late_rows(InputSeen("rows", 5, oldest=EventMs(T), old=((T - 9_000, 5.0),)), EventMs(T)) == 0
-    assert late_rows(InputSeen("rows", 0), EventMs(T)) == 0
+    assert late_rows(InputSeen("rows", 5, oldest=EventMs(T), old=((T - 9_000, 5.0),)), EventMs(T), T, T) == 0
+    assert late_rows(InputSeen("rows", 0), EventMs(T), T, T) == 0
 
 
 def test_late_rows_are_those_below_the_watermark_that_refused_them() -> None:
     old = ((T - 300, 4.0), (T - 100, 3.0), (T, 90.0))
-    assert late_rows(InputSeen("rows", 97, oldest=EventMs(T - 300), old=old), EventMs(T)) == 7
+    assert late_rows(InputSeen("rows", 97, oldest=EventMs(T - 300), old=old), EventMs(T), T, T) == 7
 
 
 def test_at_least_the_oldest_row_is_late() -> None:
-    assert late_rows(InputSeen("rows", 97, oldest=EventMs(T - 1)), EventMs(T)) == 1
+    assert late_rows(InputSeen("rows", 97, oldest=EventMs(T - 1)), EventMs(T), T, T) == 1
+
+
+def test_of_rows_younger_than_patience_their_delays_tell_whether_they_are_late() -> None:
+    """Read at T + 400; rows older than T are told by the tenth of a second, and the watermark is at T + 300."""
+    seen = InputSeen(
+        "rows", 10, oldest=EventMs(T - 100), foremost=EventMs(T + 390), old=((T - 100, 2.0),),
+        delays=((500.0, 2.0), (150.0, 5.0), (10.0, 3.0)),
+    )  # fmt: skip
+    assert late_rows(seen, EventMs(T + 300), T, T + 400) == 7
+    assert late_rows(seen, EventMs(T + 1_000), T, T + 400) == 10, "all of them"
 
 
 def test_late_rows_are_counted_against_the_watermark_of_the_batch_before() -> None:
@@ -318,7 +328,7 @@ def test_no_window_waits_longer_than_idle_after_whoever_falls_silent_meanwhile()
         assert due is not None and due <= T + 3_200 + 5_000
     track.swept, track._view = EventMs(T + 15_000), None
     assert track.view().inputs[0].held_until is not None
-    assert track.view().due == track.view().inputs[0].held_until, "another window waits for who is behind now"
+    assert track.view().ripe(WallMs(T + 20_000)) == T + 20_000 - 200 - 5_000, "another window waits for who is behind now"
 
 
 def test_a_topic_that_is_gone_is_told_to_its_readers() -> None:

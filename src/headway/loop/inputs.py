@@ -82,7 +82,7 @@ class InputTracker:
         patience_ms = self._patience(seen)
         # By a wall clock that was set back all rows are ahead, and `newest` knows none.
         newest = seen.foremost if seen.newest is None and skew_ms < 0 else seen.newest
-        self.liveness.saw(by_ours, newest, seen.foremost, began, patience_ms, asked)
+        self.liveness.saw(by_ours, newest, seen.foremost, began, self._keeps_up_ms(patience_ms), asked)
         slow = self._slow(began, patience_ms)
         frontier = None if self.liveness.newest is None else EventMs(min(self.liveness.newest, LATEST))
         slowest = frontier
@@ -116,6 +116,10 @@ class InputTracker:
             caught_at=liveness.caught_at if limited or liveness.idle else None,
             held_until=self.view.held_until if liveness.watched or gate else liveness.held_until,
         )
+
+    def _keeps_up_ms(self, patience_ms: int) -> int:
+        """How old its newest row may be. A sample's window waits for nobody, so that its patience says nothing of that."""
+        return patience_ms if self.sampler is None else self.sampler.policy.most_ms
 
     @property
     def _least_ms(self) -> int:
@@ -172,7 +176,7 @@ class InputTracker:
 
     def found_none(self, at: WallMs, asked: WallMs | None = None) -> None:
         """We looked then, and there was nothing to read: not even a batch tells of it."""
-        self.liveness.saw((), None, None, at, self.view.patience_ms, asked)
+        self.liveness.saw((), None, None, at, self._keeps_up_ms(self.view.patience_ms), asked)
         self._judge(bool(self._slow(at, self.view.patience_ms)))
 
 
