@@ -77,7 +77,9 @@ class Supervisor:
     def alive(self, name: str) -> bool:
         """It runs, or is about to run again."""
         watched = self.of(name)
-        return watched is not None and (watched.state == "restarting" or (watched.state is None and bool(watched.query.isActive)))
+        if watched is None or watched.final:
+            return False
+        return watched.state == "restarting" or bool(watched.query.isActive)
 
     def let_end(self, name: str | None = None) -> None:
         """This query, or all of them, is about to be stopped: that is no failure, and it is not started again."""
