@@ -72,7 +72,7 @@ class InputSeen:
     old: tuple[tuple[int, float], ...] = ()  # rows that may be late: (moment on the deadline grid, rows)
     timeless: int = 0  # rows without an event time: unreadable ones, mostly
     future: int = 0  # rows beyond the horizon: set aside, they are in none of the other figures but `rows`
-    foremost: EventMs | None = None  # the newest event time of all, also ahead of the clock; `newest` leaves those out
+    foremost: EventMs | None = None  # the newest event time of all; `newest` leaves out rows that are ahead of the clock
     parts: tuple["PartSeen", ...] = ()  # partition by partition, where the user named them
     substreams: tuple[SubStreamSeen, ...] = ()  # of an input that is sampled; indices count cells, see `loop.sampler`
     groups: tuple[GroupSeen, ...] = ()
