@@ -8,11 +8,15 @@ from typing import Any
 import headway as hw
 
 
+def task(folder: str) -> None:
+    Path(folder, "began").touch()
+    time.sleep(4)
+
+
 def main(folder: Path) -> None:
     def slow(frame: Any, number: int) -> None:
-        (folder / "began").touch()
-        time.sleep(3)
-        frame.count()  # Spark's own handler of Ctrl-C would break off this job
+        # Spark's own handler of Ctrl-C would break off this job.
+        spark.sparkContext.parallelize([str(folder)]).foreach(task)
         (folder / "ended").touch()
 
     spark = hw.session("stopping", memory="1g")

@@ -79,7 +79,7 @@ def stop(runtime: Any, timeout: str | int = "1 minute") -> None:
         runtime._stopped = True
         runtime._queries.clear()
         steps: list[Callable[[], object]] = [lambda: runtime._leases.release_all(but=errors)]
-        found = [*errors.values(), *_all_done([*steps, *(runtime._closing() if runtime.order.gated else ())])]
+        found = [*errors.values(), *_all_done([*steps, *(_closing(runtime) if runtime.order.gated else ())])]
     for error in found:
         raise error
 
@@ -117,6 +117,15 @@ def _stopped(queries: Mapping[str, Any]) -> dict[str, Exception]:
             text = f"query {name!r} does not stop: the user's code in its batch has not returned for {STOP_S:g} s"
             errors.setdefault(name, HeadwayError(text))
     return errors
+
+
+def _closing(runtime: Any) -> list[Callable[[], object]]:
+    """What is closed when the queries have ended, one after the other."""
+    learning = runtime._learning
+    return [
+        runtime._supervision.stop, runtime._gate.close, lambda: learning.shutdown(cancel_futures=True), runtime._watch.close,
+        runtime._journal.close,
+    ]  # fmt: skip
 
 
 def _all_done(steps: list[Callable[[], object]]) -> list[Exception]:

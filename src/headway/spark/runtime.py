@@ -250,7 +250,7 @@ class Runtime:
         name = name or option_of(writer, "queryName")
         if not name:
             raise SettingError("name", name, "a name for the query: rt.start(writer, name=...)")
-        if self._taken(name):
+        if self._supervisor.alive(name):
             raise SettingError("name", name, "a name that no running query of this runtime has")
         if checkpoint is not None:
             writer = writer.option("checkpointLocation", checkpoint)
@@ -300,11 +300,6 @@ class Runtime:
         name = f"unread-{next(_NUMBERS)}"
         self._queries[name] = query = lost.queryName(name).start(folder, checkpointLocation=str(Path(folder, "_checkpoint")))
         self._supervisor.watch(name, query)
-
-    def _taken(self, name: str) -> bool:
-        watched = self._supervisor.of(name)
-        again = watched is not None and watched.state == "restarting"
-        return again or (name in self._queries and self._queries[name].isActive)
 
     def _looked_after(self, name: str, begin: Callable[[], Any], restart: int) -> Any:
         """A query that is begun, and begun the same way again if it fails."""
@@ -388,14 +383,6 @@ class Runtime:
 
     def _note(self, query: str, text: str) -> None:
         self._journal.note(self.controller.clock.now(), query, text)
-
-    def _closing(self) -> list[Callable[[], object]]:
-        """What is closed when the queries have ended, one after the other."""
-        learning = self._learning
-        return [
-            self._supervision.stop, self._gate.close, lambda: learning.shutdown(cancel_futures=True), self._watch.close,
-            self._journal.close,
-        ]  # fmt: skip
 
 
 def _learnt(done: "Future[None]") -> None:

@@ -74,6 +74,13 @@ class Supervisor:
         with self._lock:
             return self._watched.get(name)
 
+    def alive(self, name: str) -> bool:
+        """It runs, or is about to run again."""
+        watched = self.of(name)
+        if watched is None or watched.final:
+            return False
+        return watched.state == "restarting" or bool(watched.query.isActive)
+
     def let_end(self, name: str | None = None) -> None:
         """This query, or all of them, is about to be stopped: that is no failure, and it is not started again."""
         with self._lock:
