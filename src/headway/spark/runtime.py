@@ -70,6 +70,7 @@ class Runtime:
             raise SettingError("spark.scheduler.mode", mode, "'FAIR', which FairPools needs, when the session is made")
         self._inputs: dict[str, InputSpec] = {}
         self._logs: dict[str, Subscription] = {}  # of the inputs that read from Kafka
+        self._late: set[str] = set()  # folders of side tables
         self._queries: dict[str, Any] = {}
         self._leases: dict[str, Lease] = {}
         self._starting = threading.Lock()
@@ -165,6 +166,7 @@ class Runtime:
             raise SettingError("watermark.arrival", arrival, f"a timestamp column, but it is of type {kind}: cast it first")
         if late is not None:
             late = late_.checked(self.spark, late)
+            self._late.add(late)
         if unread is not None:
             self._keep_unread(rows, column, unread)
         label = name or f"input-{next(_NUMBERS)}"
@@ -197,9 +199,13 @@ class Runtime:
         return late_.read(self.spark, folder)
 
     def late_counts(self) -> list[late_.LateCount]:
-        """How many rows went into no result, by query, input and reason; counted with or without a side table."""
+        """How many rows went into no result, by query, input and reason; counted with or without a side table.
+
+        Those that are in no side table either, because it could not be written, are counted again as `unkept`.
+        """
         queries = self.controller.queries if self.order.gated else {}
-        return late_.counts({name: [i.view for i in q.inputs.values()] for name, q in list(queries.items())})
+        counts = late_.counts({name: [i.view for i in q.inputs.values()] for name, q in list(queries.items())})
+        return [*counts, *(lost for folder in sorted(self._late) for lost in late_.unkept(self.spark, folder))]
 
     approximate = approximate  # as many rows as an answer needs
     merge = merge  # the rows of several streams in the order of their time
