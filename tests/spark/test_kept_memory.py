@@ -59,3 +59,21 @@ def test_a_batch_without_rows_is_not_worth_a_line(tmp_path: Path) -> None:
     assert not (tmp_path / FILE).exists()
     Memory(None).add(batch(0))
     assert Memory(None).past() == ()
+
+
+def test_a_file_that_cannot_be_written_or_read_keeps_no_query_from_starting(tmp_path: Path) -> None:
+    memory = Memory(tmp_path)
+    memory.add(batch(0))
+    with (tmp_path / FILE).open("ab") as file:
+        file.write(b'{"batch": \xff')  # as a full disk leaves it
+    blocked = tmp_path / ".headway.new"
+    blocked.mkdir()
+    again = Memory(tmp_path)
+    assert again.past() == (batch(0),)
+    again.add(batch(1))
+    blocked.rmdir()
+    again.add(batch(2))
+    assert Memory(tmp_path).past() == (batch(0), batch(1), batch(2))
+
+    (tmp_path / "other" / FILE).mkdir(parents=True)
+    assert Memory(tmp_path / "other").past() == ()

@@ -83,7 +83,7 @@ class Roll:
     def _inputs(kept: _Kept, tracker: QueryTracker) -> tuple[InputStatus, ...]:
         counted = kept.counts
         views = [i.view for i in tracker.inputs.values()]
-        seen = [InputStatus(v.name, v.late_rows, v.timeless, getattr(v, "future", 0)) for v in views]
+        seen = [InputStatus(v.name, v.late_rows, v.timeless, v.future) for v in views]
         return tuple(i.plus(counted[i.name]) if i.name in counted else i for i in seen)
 
 

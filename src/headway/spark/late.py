@@ -31,7 +31,9 @@ class LateCount:
 
     query: str
     source: str
-    reason: str  # `late`: its windows were closed; `timeless`: no event time; `future`: beyond the horizon
+    reason: (
+        str  # `late`: windows closed; `timeless`: no event time; `future`: beyond the horizon; `unkept`: in no side table
+    )
     rows: int
 
 
@@ -73,6 +75,18 @@ def read(spark: Any, folder: str) -> DataFrame:
     """A side table: a row each time that a row was refused. `row` is the row itself, as JSON."""
     table: DataFrame = spark.read.schema(SCHEMA).json(folder)
     return table
+
+
+def unkept(spark: Any, folder: str) -> list[LateCount]:
+    """Late rows that could not be written to this folder since this process was started: the disk was full, say."""
+    if not jvm.present(spark):
+        return []
+    java = spark._jvm.headway
+    lost = java.LateLoss.unkept(java.Late.qualified(folder, spark._jsparkSession.sessionState().newHadoopConf()))
+    return sorted(
+        (LateCount(found.query(), found.source(), "unkept", found.rows()) for found in lost),
+        key=lambda count: (count.query, count.source),
+    )
 
 
 def _named(name: str) -> Column:

@@ -26,20 +26,28 @@ class Memory:
         self._path = None if folder is None else folder / FILE
         self._last: deque[str] = deque()
         self._more = 0  # letters in the file beyond those
+        self._torn = False  # a write has failed: half a line may be in the file, and it is written anew
 
     def past(self) -> tuple[BatchSeen, ...]:
-        """The last batches, oldest first; the file is cut down to them."""
-        if self._path is None or not self._path.exists():
+        """The last batches, oldest first; the file is cut down to them. What cannot be read is not remembered."""
+        if self._path is None:
+            return ()
+        try:
+            lines = self._path.read_text("utf-8", errors="replace").splitlines()
+        except OSError:
             return ()
         kept: dict[int, tuple[str, BatchSeen]] = {}
-        for line in self._path.read_text("utf-8").splitlines()[-2 * LINES :]:
+        for line in lines[-2 * LINES :]:
             with suppress(ValueError, KeyError, TypeError):
                 batch = _batch(json.loads(line))
                 kept[batch.batch] = (line, batch)
         last = list(kept.values())[-LINES:]
         for line, _ in last:
             self._keep(f"{line}\n")
-        self._shorten(self._path)
+        try:
+            self._shorten(self._path)
+        except OSError:  # a full disk: the query starts all the same
+            self._torn = True
         return tuple(batch for _, batch in last)
 
     def _keep(self, line: str) -> None:
@@ -55,7 +63,7 @@ class Memory:
         short = path.with_suffix(".new")
         short.write_text("".join(self._last), "utf-8")
         short.replace(path)
-        self._more = 0
+        self._more, self._torn = 0, False
 
     def add(self, batch: BatchSeen) -> None:
         told = [i for i in batch.inputs if i.substreams]
@@ -67,12 +75,14 @@ class Memory:
         ]
         line = json.dumps({"batch": batch.batch, "began": batch.began, "inputs": inputs}) + "\n"
         self._keep(line)
-        with suppress(OSError):
-            if self._more > self._letters:
+        try:
+            if self._torn or self._more > self._letters:
                 self._shorten(self._path)
             else:
                 with self._path.open("a", encoding="utf-8") as file:
                     file.write(line)
+        except OSError:
+            self._torn = True
 
 
 def _rows(seen: tuple[SubStreamSeen, ...] | tuple[GroupSeen, ...]) -> list[list[float]]:

@@ -80,6 +80,7 @@ class Runtime:
             raise SettingError("spark.scheduler.mode", mode, "'FAIR', which FairPools needs, when the session is made")
         self._inputs: dict[str, InputSpec] = {}
         self._logs: dict[str, Subscription] = {}  # of the inputs that read from Kafka
+        self._late: set[str] = set()  # folders of side tables
         self._queries: dict[str, Any] = {}
         self._leases = Leases()
         self._stopping, self._stopped = threading.RLock(), False
@@ -186,6 +187,7 @@ class Runtime:
         horizon_ms = duration_or_never_ms("watermark.horizon", horizon)
         if late is not None:
             late = late_.checked(self.spark, late)
+            self._late.add(late)
         if unread is not None:
             self._keep_unread(rows, column, unread)
         label = name or f"input-{next(_NUMBERS)}"

@@ -8,7 +8,7 @@ from typing import Any
 from headway.loop.trouble import says
 from headway.model.status import LastBatch, QueryStatus, RuntimeStatus
 from headway.model.time import WallMs
-from headway.spark.late import LateCount, counts
+from headway.spark.late import LateCount, counts, unkept
 from headway.spark.progress import batch_seen
 from headway.spark.supervisor import Watched
 
@@ -30,9 +30,11 @@ def status(runtime: Any) -> RuntimeStatus:
 def late_counts(runtime: Any) -> list[LateCount]:
     """How many rows went into no result, by query, input and reason; counted with or without a side table.
 
-    Over all runs of a query in this runtime, also when it has ended or failed.
+    Over all runs of a query in this runtime, also when it has ended or failed. Those that are in no side table either,
+    because it could not be written, are counted again as `unkept`.
     """
-    return counts(runtime._supervision.status().queries) if runtime.order.gated else []
+    lost = [] if runtime._stopped else [count for folder in sorted(runtime._late) for count in unkept(runtime.spark, folder)]
+    return [*(counts(runtime._supervision.status().queries) if runtime.order.gated else ()), *lost]
 
 
 def _overlaid(known: QueryStatus | None, watched: Watched, now: WallMs) -> QueryStatus:

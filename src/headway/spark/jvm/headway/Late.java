@@ -34,11 +34,13 @@ public final class Late implements Serializable {
     static final String KEEP = "keep";
     private final String folder;
     private final String source;
+    private final LateLoss loss;
     private final LateBatch batch; // null in a mark
 
-    private Late(String folder, String source, LateBatch batch) {
+    private Late(String folder, String source, LateLoss loss, LateBatch batch) {
         this.folder = folder;
         this.source = source;
+        this.loss = loss;
         this.batch = batch;
     }
 
@@ -46,7 +48,7 @@ public final class Late implements Serializable {
     public static Column column(String folder, String source, Column time, Column row, Column partition) {
         List<Expression> given =
                 List.of(ExpressionUtils.expression(time), ExpressionUtils.expression(row), ExpressionUtils.expression(partition));
-        return ExpressionUtils.column(new Late(folder, source, null).call(MARK, given));
+        return ExpressionUtils.column(new Late(folder, source, LateLoss.of(folder), null).call(MARK, given));
     }
 
     /** Why this folder cannot be written to, in one line; null if it can. */
@@ -75,7 +77,7 @@ public final class Late implements Serializable {
     }
 
     Late in(LateBatch running) {
-        return new Late(folder, source, running);
+        return new Late(folder, source, loss, running);
     }
 
     /** Its answer may not be worked out once and used twice, nor for another row: that is what the last `false` says. */
@@ -110,7 +112,7 @@ public final class Late implements Serializable {
                     + ",\"watermark\":\"" + instant(batch.watermark()) + '"'
                     + ",\"windows\":" + windows + ",\"missed\":" + missed
                     + ",\"row\":" + row + "}\n";
-            LateFile.of(folder, batch).write(line.getBytes(StandardCharsets.UTF_8));
+            LateFile.of(folder, batch, source, loss).write(line.getBytes(StandardCharsets.UTF_8));
         }
         return true;
     }

@@ -60,7 +60,7 @@ public class LocalCheckpoints extends FileSystemBasedCheckpointFileManager {
             // A checksum that Hadoop once wrote for the old content would damn the new one.
             Files.deleteIfExists(local(new Path(to.getParent(), "." + to.getName() + ".crc")));
             if (overwrite) {
-                Files.move(local(from), local(to), StandardCopyOption.ATOMIC_MOVE);
+                move(from, to);
             } else {
                 create(from, to);
             }
@@ -95,6 +95,15 @@ public class LocalCheckpoints extends FileSystemBasedCheckpointFileManager {
             Files.delete(local(from));
         } catch (IOException error) {
             // The file has its name; a temporary name more is in nobody's way.
+        }
+    }
+
+    private static void move(Path from, Path to) throws IOException {
+        try {
+            Files.move(local(from), local(to), StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException error) {
+            Files.deleteIfExists(local(from));
+            throw error;
         }
     }
 
