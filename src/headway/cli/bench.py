@@ -10,6 +10,7 @@ from headway.cli import (
     bench_crash,
     bench_density,
     bench_gate,
+    bench_hour,
     bench_idle,
     bench_kafka,
     bench_klink,
@@ -25,6 +26,7 @@ app = typer.Typer(help="Measure policies, predictions and recovery; results go i
 app.command("klink")(bench_klink.klink)
 app.command("kafka")(bench_kafka.kafka)
 app.command("soak")(bench_soak.soak)
+app.command("hour")(bench_hour.hour)
 app.command("silence")(bench_silence.silence)
 app.command("traffic")(bench_traffic.traffic)
 app.command("aion")(bench_aion.aion)
