@@ -5,8 +5,8 @@ carried a watermark of E or more to Spark, the *sweeping* batch was the first to
 window are refused. Each input of the query must have given one of these reasons for it:
 
     rows    newest event time read before - patience >= E: what stock Spark goes by
-    clock   it was live: at the last look before the announcement its newest row was no older than patience; and patience was
-            over when the window was swept. No more than ten seconds before that may it have been announced.
+    clock   it was live: at the last look before the announcement, and before E if that is later, its newest row was no older
+            than patience; and patience was over when the window was swept, ten seconds after the announcement at most.
     idle    it had no row for `idle_after` when the window was announced or swept, and had been live. One that never was live
             may be left out too, but only while another input gives a better reason.
 
@@ -95,8 +95,9 @@ class Evidence:
         return self._idle(name, end, announced, swept)
 
     def _live(self, name: str, end: int, announced: Look, swept: Look) -> bool:
+        """By the last look before the window was announced; and if that was ahead of its end, by the last before its end."""
         patience = setting(announced, name).patience_ms
-        looks = self.before(announced.granted_at, announced.run)
+        looks = self.before(max(announced.granted_at, min(end, swept.granted_at)), announced.run)
         if not looks or end + patience - announced.granted_at > MOST_AHEAD_MS:
             return False
         events = [r.event for look in looks for r in look.taken[name] if r.event is not None]

@@ -1,5 +1,7 @@
 """A script played in virtual time: modelled Spark, the real control source, and the real controller between them."""
 
+import contextlib
+import io
 import traceback
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
@@ -134,6 +136,14 @@ class World:
 
     def play(self) -> Trace:
         """All of it, or up to the first error of the controller."""
+        with contextlib.redirect_stderr(io.StringIO()):  # the controller says loudly what a script does to it
+            self._play()
+        for life in self.lives.values():
+            self._count(life)
+            life.kept.last = life.query
+        return self.trace
+
+    def _play(self) -> None:
         wake, clock = 0, self.agenda.clock
         while (soon := min(wake, self.agenda.next_at if self.agenda.next_at is not None else wake)) <= self.trace.end - BASE:
             clock.at = max(clock.at, soon)
@@ -147,10 +157,6 @@ class World:
                 )
                 break
             wake = clock.at + max(1, min(again, 1_000))
-        for life in self.lives.values():
-            self._count(life)
-            life.kept.last = life.query
-        return self.trace
 
     # ---- the controller's ports
 
