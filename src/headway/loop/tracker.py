@@ -46,6 +46,7 @@ class QueryTracker:
         self.state_rows = self.state_bytes = 0
         self.had_rows = True
         self.batches = 0
+        self._number = -1  # of the last batch that was told
         self.stalled = False  # the running batch keeps no core busy
         self._sweeping = EventMs(0)  # the watermark that the running batch acts upon
         self._asked_at: WallMs | None = None  # when sources were asked that do not wait for the gate
@@ -66,11 +67,14 @@ class QueryTracker:
         """Take in a finished batch, whose delays are by a wall clock so far ahead of ours.
 
         Says what is wrong if a watermark that was announced did not take, or what is new."""
+        if batch.batch <= self._number:  # told twice
+            return None
+        if self._number < 0 and batch.dropped:  # the first after a start: by which watermark it refused, nobody says
+            self.refusing = max(self.refusing, EventMs(batch.watermark or 0))
+        self._number = batch.batch
         self.batches += 1
         self._last = batch
         read = dict(batch.read)
-        if self.granted_at is None and batch.dropped:  # run again after a crash: by which watermark it refused, nobody says
-            self.refusing = EventMs(batch.watermark or 0)
         asked = batch.began if self._asked_at is None else WallMs(min(batch.began, self._asked_at))
         for tracker in self.inputs.values():
             if (ends := read.get((tracker.spec.source or "").partition("@")[0])) is not None:

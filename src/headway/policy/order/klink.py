@@ -118,6 +118,8 @@ class Klink:
         matters = np.flatnonzero(seen.waiting & (~whole | (wanted <= now)))
         if len(matters):
             slack[matters] = self.slack_ms(seen.take(matters), now)
+        # A window that is due waits for no watermark any more: we let it go ourselves, however late its rows once were.
+        slack = np.where(seen.due <= now, seen.due - now - seen.cost_ms(now), slack)
         sooner = seen.waiting & ~whole & (wanted > now)
         if sooner.any():
             # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile. With some time

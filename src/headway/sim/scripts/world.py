@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from headway.loop.controller import Controller
 from headway.model.decision import OrderPolicy
 from headway.model.message import Asked, BatchSeen, Gone, Message, Started
+from headway.model.status import RuntimeStatus
 from headway.model.time import EventMs, VirtualClock, WallMs
 from headway.policy.load import order_policy
 from headway.sim.agenda import Agenda
@@ -25,9 +26,6 @@ STARTING_MS = 50  # until a started query asks
 POLLING_MS = 10  # Spark's pause after it has found nothing to do
 FRESH_EVERY_MS, FRESH_DELAY_MS = 500, 50  # rows after the script's end
 CLOSING_MS = 10_000  # how long they come, and as long again for every query
-
-
-Counts = dict[str, dict[str, int]]  # rows by input and reason
 
 
 @dataclass
@@ -57,9 +55,7 @@ class Mind(Protocol):
 
     policy: OrderPolicy
 
-    @property
-    def queries(self) -> Mapping[str, Any]: ...
-
+    def status(self) -> RuntimeStatus: ...
     def take(self, message: Message) -> None: ...
     def turn(self) -> WallMs: ...
 
@@ -91,7 +87,6 @@ class _Life:
     faults: list[Action] = field(default_factory=list)  # of its next reports
     report: tuple[BatchSeen, Look] | None = None  # not yet told
     ends: dict[str, int] | None = None  # how far a bounded run goes
-    counted: Counts = field(default_factory=dict)  # what was written down of the controller's counts
 
     @property
     def spark(self) -> SparkQuery:
@@ -138,8 +133,8 @@ class World:
         """All of it, or up to the first error of the controller."""
         with contextlib.redirect_stderr(io.StringIO()):  # the controller says loudly what a script does to it
             self._play()
+        self._count()
         for life in self.lives.values():
-            self._count(life)
             life.kept.last = life.query
         return self.trace
 
@@ -193,7 +188,6 @@ class World:
         if self.mind is not None and not life.known and self.now >= life.cut_until:
             life.known = True
             self._tell(Started(life.query.spec))
-            life.counted = _counts(self.mind.queries.get(life.query.name))
 
     def _later(self, life: _Life, ms: int, action: Callable[[], None]) -> None:
         """If it is still the same run then."""
@@ -207,7 +201,7 @@ class World:
         life.up, life.waiting, life.report = False, None, None
         life.kept.away.append((self.now, self.now + down_ms + STARTING_MS))
         if life.known:
-            self._gone(life)
+            self._tell(Gone(life.query.name))
         query = life.query.changed(dict(settings))
         self.agenda.at(self.agenda.clock.at + down_ms, lambda: self._start(life, query))
 
@@ -329,10 +323,6 @@ class World:
 
     def _end(self, life: _Life) -> None:
         life.up, life.kept.ended = False, True
-        self._gone(life)
-
-    def _gone(self, life: _Life) -> None:
-        self._count(life)
         self._tell(Gone(life.query.name))
 
     def _tell(self, message: Message) -> None:
@@ -369,7 +359,7 @@ class World:
     def _hang_up(self, life: _Life, ms: int) -> None:
         life.cut_until = max(life.cut_until, self.now + ms)
         if life.known:
-            self._gone(life)
+            self._tell(Gone(life.query.name))
             life.known = False
         if life.waiting is not None:
             start, life.waiting = life.waiting, None
@@ -378,8 +368,8 @@ class World:
     def _lose_controller(self, down_ms: int) -> None:
         if self.mind is None:
             return
+        self._count()
         for life in self.lives.values():
-            self._count(life)
             life.known = False
             life.kept.away.append((self.now, self.now + down_ms))
         self.mind = None
@@ -396,21 +386,13 @@ class World:
                 self._report(life)
                 self._tell(Asked(life.query.name, dict(life.waiting)))
 
-    def _count(self, life: _Life) -> None:
-        """Write down what users are told of rows that are in no result, before it is forgotten."""
-        if self.mind is None or not life.known or life.query.name not in self.mind.queries:
-            return
-        counts = _counts(self.mind.queries[life.query.name])
-        for label, of_input in counts.items():
-            sums = self.trace.counted.setdefault((life.query.name, label), dict.fromkeys(of_input, 0))
-            for reason, rows in of_input.items():
-                sums[reason] += rows - life.counted.get(label, {}).get(reason, 0)
-        life.counted = counts
-
-
-def _counts(tracker: Any) -> Counts:
-    views = {label: of_input.view for label, of_input in getattr(tracker, "inputs", {}).items()}
-    return {n: {"late": v.late_rows, "timeless": v.timeless, "future": v.future} for n, v in views.items()}
+    def _count(self) -> None:
+        """Write down what users are told of rows that are in no result, before it is forgotten with the controller."""
+        for query in () if self.mind is None else self.mind.status().queries:
+            for i in query.inputs:
+                sums = self.trace.counted.setdefault((query.name, i.name), {"late": 0, "timeless": 0, "future": 0})
+                for reason, rows in (("late", i.late), ("timeless", i.timeless), ("future", i.future)):
+                    sums[reason] += rows
 
 
 def _rows(script: Script, query: Query, name: str, closing_ms: int) -> list[Came]:
