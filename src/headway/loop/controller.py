@@ -173,9 +173,10 @@ class Controller(Inbox):
             case BatchSeen(query=name) if name in self.queries:
                 self._changed.add(name)
                 self._batches += 1
-                skew = self._clock_set(now)
-                ours = replace(message, began=WallMs(message.began - skew), ended=WallMs(message.ended - skew))
                 tracker = self.queries[name]
+                self._clock_set(now)
+                skew = tracker.skew_ms
+                ours = tracker.by_our_clock(message)
                 if trouble := tracker.saw(ours, skew):
                     self.journal.note(now, name, trouble)
                 self.roll.batch(ours)
@@ -368,6 +369,7 @@ class Controller(Inbox):
         tracker = self.queries[decided.query]
         self._at_once[decided.query] = self._running + 1
         try:
+            tracker.skew_ms = self._clock_set(now)
             offset = tracker.granted(now, decided.announce)
             self._changed.add(decided.query)
             if self.actuator.release(decided.query, offset):

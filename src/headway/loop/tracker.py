@@ -11,7 +11,7 @@ from headway.loop.partitions import Partitions, Standing
 from headway.loop.sampler import Sampler
 from headway.loop.unread import ReadSoFar
 from headway.model.message import BatchSeen, InputSpec, QuerySpec
-from headway.model.time import EventMs, WallMs
+from headway.model.time import STEP_MS, EventMs, WallMs
 from headway.model.view import QueryView
 
 Aside = Callable[[Callable[[], None]], object]
@@ -40,6 +40,7 @@ class QueryTracker:
         self.granted_at: WallMs | None = None
         self.announced = EventMs(0)
         self.swept = EventMs(0)
+        self.skew_ms = 0  # how far the wall clock was ahead of ours at the last grant
         self.ripens = WallMs(0)  # when the announced watermark may be swept
         self.refusing = EventMs(0)  # the watermark by which the next batch will refuse late rows
         self.selectivity = 1.0
@@ -62,6 +63,13 @@ class QueryTracker:
         for seen in (i for batch in self.spec.past for i in batch.inputs if i.name == given.name):
             sampler.saw(seen)
         return sampler
+
+    def by_our_clock(self, batch: BatchSeen) -> BatchSeen:
+        """The same by our clock. Its wall clock may have been set since it was let through, and Spark does not say when."""
+        began = WallMs(batch.began - self.skew_ms)
+        if self.granted_at is not None and abs(began - self.granted_at) > STEP_MS:
+            began = self.granted_at
+        return replace(batch, began=began, ended=WallMs(began + batch.ended - batch.began))
 
     def saw(self, batch: BatchSeen, skew_ms: int = 0) -> str | None:
         """Take in a finished batch, whose delays are by a wall clock so far ahead of ours.

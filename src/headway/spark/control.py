@@ -39,7 +39,6 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: dict[str, str]) -> None:
         self._address = (options["host"], int(options["port"]))
         self._greeting: dict[str, Any] = {"secret": options["secret"]}
-        self._fallback_ms = int(options["fallback_ms"])
         self._patience_ms = 0
         self._wire: Any = None
         self._said = ""
@@ -73,31 +72,19 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
             if answer is not None and "ungated" not in answer:
                 self._said = ""
                 return answer
-            if answer is None:
-                self._say("the gate cannot be reached: a query goes on ungated" + self._how(start))
-            else:  # the gate has said why
-                self._say("it goes on" + self._how(start))
-            early_s = (start["wm"] + self._patience_ms) / 1000 - time.time() if start["live"] else 0
+            first = "the gate cannot be reached: a query goes on ungated" if answer is None else "it goes on ungated"
+            self._say(f"{first}, and its watermark stays where it is: only with Headway's jar can rows move it")
+            early_s = self.early_ms(start, self._patience_ms) / 1000
             if early_s <= 0:
                 time.sleep(LOST_S if answer is None else IDLE_S)
-                return self._ungated(start)
-            time.sleep(min(early_s, LOST_S))  # it was announced ahead, and must not be swept before its time
+                # An offset that stays as it is makes no batch, unless a source has rows.
+                return start
+            time.sleep(min(early_s, LOST_S))
 
-    def _how(self, start: Offset) -> str:
-        if not start["live"]:  # the rows are old ones: the wall clock would declare them all late
-            return ", and its watermark stays where it is: only with Headway's jar can rows move it"
-        return f", its watermark {self._behind_ms} ms behind the wall clock"
-
-    @property
-    def _behind_ms(self) -> int:
-        return max(self._patience_ms, self._fallback_ms)
-
-    def _ungated(self, start: Offset) -> Offset:
-        """An offset that stays as it is makes no batch, unless a source has rows."""
-        watermark = int(time.time() * 1000) - self._behind_ms
-        if not start["live"] or watermark < start["wm"] + 1000 * LOST_S:
-            return start
-        return {**start, "seq": start["seq"] + 1, "wm": watermark}
+    @staticmethod
+    def early_ms(start: Offset, patience_ms: int) -> float:
+        """How long a watermark that was announced ahead must still wait before a batch may act upon it."""
+        return start["wm"] + patience_ms - time.time() * 1000 if start["live"] else 0.0
 
     def _connected(self) -> bool:
         if self._wire is not None:

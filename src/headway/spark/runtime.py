@@ -66,7 +66,6 @@ class Runtime:
         *,
         slots: int | Literal["auto"] = "auto",
         journal: str | Path | None = None,
-        fallback: str | int = "10 seconds",
         hang_after: str | int = "2 minutes",
     ) -> None:
         """A batch that runs for longer than `hang_after` is told of, with its stack."""
@@ -84,7 +83,7 @@ class Runtime:
         self._queries: dict[str, Any] = {}
         self._leases = Leases()
         self._stopping, self._stopped = threading.RLock(), False
-        self._fallback_ms, hang_after_ms = duration_ms("fallback", fallback), duration_ms("hang_after", hang_after)
+        hang_after_ms = duration_ms("hang_after", hang_after)
         self.journal_path: Path | None = None
         if self.order.gated:
             self._open(slots, journal)
@@ -121,7 +120,7 @@ class Runtime:
             register(self.spark, ControlSource)
         kind = jvm.CONTROL if named else FORMAT
         options = {"host": "127.0.0.1", "port": self._gate.port, "secret": self._gate.secret}
-        reader = self.spark.readStream.format(kind).options(**options, fallback_ms=self._fallback_ms, shift_ms=SHIFT_MS)
+        reader = self.spark.readStream.format(kind).options(**options, shift_ms=SHIFT_MS)
         rows: DataFrame = reader.load()
         return rows
 

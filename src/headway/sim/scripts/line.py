@@ -10,15 +10,7 @@ from headway.spark import control
 
 Offset = dict[str, int]
 SHIFT_MS = control.SHIFT_MS
-FALLBACK_MS = 10_000
 ALONE_MS = 1_000  # how long a source without a gate waits before it goes on
-
-
-class _Reader(control.ControlReader):
-    """Says nothing on stderr: ten thousand scripts would say a lot."""
-
-    @staticmethod
-    def _warn(text: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -30,16 +22,13 @@ class _Time:
     def time(self) -> float:
         return self.wall() / 1000
 
-    def sleep(self, seconds: float) -> None:
-        """Somebody else lets the time pass."""
-
 
 class Line:
     """One query's control source."""
 
     def __init__(self, wall: Callable[[], WallMs]) -> None:
-        options = {"host": "127.0.0.1", "port": "9", "secret": "", "fallback_ms": str(FALLBACK_MS)}
-        self._time, self._reader = _Time(wall), _Reader(options)
+        options = {"host": "127.0.0.1", "port": "9", "secret": ""}
+        self._time, self._reader = _Time(wall), control.ControlReader(options)
 
     @property
     def first(self) -> Offset:
@@ -49,10 +38,10 @@ class Line:
         """The moments of the control rows between two offsets, in ms."""
         return [round(row[0].timestamp() * 1000) for row in self._reader.readBetweenOffsets(start, end)]
 
-    def ungated(self, start: Offset) -> Offset:
-        """Where it goes on its own."""
+    def pause_ms(self, start: Offset, patience_ms: int) -> int:
+        """How long it waits, without a gate, before it goes on with the offset it has."""
         with _instead(control, "time", self._time):
-            return self._reader._ungated(start)
+            return max(ALONE_MS, round(self._reader.early_ms(start, patience_ms)))
 
 
 @contextlib.contextmanager

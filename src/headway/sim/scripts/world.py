@@ -17,7 +17,7 @@ from headway.policy.load import order_policy
 from headway.sim.agenda import Agenda
 from headway.sim.microbatch import Nothing
 from headway.sim.scripts.engine import Logged, Ran, Row, SparkQuery
-from headway.sim.scripts.line import ALONE_MS, SHIFT_MS, Line, Offset
+from headway.sim.scripts.line import SHIFT_MS, Line, Offset
 from headway.sim.scripts.reports import beyond, input_seen
 from headway.sim.scripts.script import BASE, Action, Query, Script, arrivals, kind_of
 from headway.sim.scripts.trace import Came, Kept, Look, Trace
@@ -219,7 +219,8 @@ class World:
 
     def _alone(self, life: _Life, start: Offset) -> None:
         """No gate can be reached: the control source goes on by itself."""
-        self._later(life, ALONE_MS, lambda: self._proceed(life, start, life.line.ungated(start), gated=False))
+        pause = life.line.pause_ms(start, max(i.patience_ms for i in life.query.inputs))
+        self._later(life, pause, lambda: self._proceed(life, start, start, gated=False))
 
     def _next(self, life: _Life, pause_ms: int = 0) -> None:
         """Ask again. The user's own trigger is kept by the gate: Spark itself has none."""
