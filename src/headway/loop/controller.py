@@ -86,6 +86,7 @@ class StopWatch:
 
 
 GAUGE_EVERY_MS = 1_000
+FITS = 3  # batches that must fit to a clock before it is followed
 SAME_MS = 50  # holds whose ends are no further apart say the same
 
 
@@ -124,6 +125,7 @@ class Controller(Inbox):
         self._batches = 0
         self._at_once: dict[str, int] = {}  # how many batches ran when this one began
         self._said: Decision | None = None
+        self._fits = (0, 0)  # batches since then whose rows fit to our clock, and to the wall clock
         self._skew = 0  # by how much the wall clock was set, when we last looked
         self._drains = Drains()
         self._afloat: dict[str, WallMs] = {}  # in a batch since, let through before we were rebuilt
@@ -181,8 +183,7 @@ class Controller(Inbox):
                     self.journal.note(now, name, trouble)
                 self.roll.batch(ours)
                 self.journal.batch(ours, tracker.view())
-                if any(i.wall_is_right for i in tracker.inputs.values()):
-                    self._follow_wall(skew)
+                self._judge_clocks([i.agrees for i in tracker.inputs.values()], skew)
             case Stalled(query=name, granted_at=at) if (runs := self._runs_since(name)) is not None and at in (None, runs):
                 self.queries[name].stall(True)
                 self._at_once.pop(name, None)  # how long it takes says nothing about our cores
@@ -274,17 +275,24 @@ class Controller(Inbox):
         """By how much the wall clock has been set since we looked at it first; what Spark and brokers say is by that."""
         skew = self.clock.skew_ms()
         if abs(skew - self._skew) >= STEP_MS or (self._skew and not skew):
-            self._skew = skew
+            self._skew, self._fits = skew, (0, 0)
             text = f"the wall clock was set by {skew / 1000:+,.1f} s: time goes on as before until rows agree with it"
             self.clock_step = text
             self.journal.note(now, "", text)
             sys.stderr.write(f"headway: {text}\n")
         return skew
 
+    def _judge_clocks(self, agrees: list[tuple[bool, bool]], skew: int) -> None:
+        """After the wall clock was set, rows tell which one is right. A replay may fit to the wrong one by chance: as long
+        as any stream fits to ours, that is kept."""
+        self._fits = (self._fits[0] + sum(ours for ours, _ in agrees), self._fits[1] + sum(wall for _, wall in agrees))
+        if self._fits[1] >= FITS and not self._fits[0]:
+            self._follow_wall(skew)
+
     def _follow_wall(self, skew: int) -> None:
         """Rows agree with the wall clock, and not with ours, which was wrong from the start: begin anew by that."""
         self.clock.follow_wall()
-        self._skew = 0
+        self._skew, self._fits = 0, (0, 0)
         now = self.clock.now()
         text = f"rows agree with the wall clock, which was set by {skew / 1000:+,.1f} s: it is followed"
         self.journal.note(now, "", text)

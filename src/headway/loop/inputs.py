@@ -28,7 +28,7 @@ class InputTracker:
     rate: Rate = field(default_factory=Rate)
     liveness: Liveness = field(init=False)
     portions: int = 0  # batches for which it is taken for a source that hands out portions
-    wall_is_right: bool = False  # its rows agree with the wall clock, which was set, and not with ours
+    agrees: tuple[bool, bool] = (False, False)  # after the wall clock was set: whether its rows fit to ours, and to that
     read_at: WallMs | None = None
     first_at: WallMs = WallMs(0)  # when it was first read
     confidence: float = 0.95
@@ -71,10 +71,8 @@ class InputTracker:
         self.portions = PORTIONS_FOR if left else max(0, self.portions - 1)
         wall = WallMs(began + skew_ms)
         by_ours = seen.delays if self.spec.arrives or not skew_ms else tuple((d - skew_ms, n) for d, n in seen.delays)
-        self.wall_is_right = (
-            bool(skew_ms) and not self.spec.arrives
-            and self.liveness.fresh_by(seen.delays) and not self.liveness.fresh_by(by_ours)
-        )  # fmt: skip
+        told = bool(skew_ms) and not self.spec.arrives
+        self.agrees = (told and self.liveness.fresh_by(by_ours), told and self.liveness.fresh_by(seen.delays))
         if seen.delays:
             self.epochs = self.epochs.add(*moments(by_ours), by_ours)
         for part in seen.parts:

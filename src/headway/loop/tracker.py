@@ -1,5 +1,6 @@
 """What is known of one query: messages in, an immutable view out."""
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from headway.loop.sampler import Sampler
 from headway.loop.unread import ReadSoFar
 from headway.model.message import BatchSeen, InputSpec, QuerySpec
 from headway.model.time import STEP_MS, EventMs, WallMs
-from headway.model.view import QueryView
+from headway.model.view import READ_MOST_MS, QueryView
 
 Aside = Callable[[Callable[[], None]], object]
 
@@ -47,8 +48,9 @@ class QueryTracker:
         self.state_rows = self.state_bytes = 0
         self.had_rows = True
         self.batches = 0
-        self._number = -1  # of the last batch that was told
+        self._told: deque[int] = deque(maxlen=100)  # batches that were told of
         self.stalled = False  # the running batch keeps no core busy
+        self._took = EventMs(0)  # the last watermark of ours that a batch ran with
         self._sweeping = EventMs(0)  # the watermark that the running batch acts upon
         self._asked_at: WallMs | None = None  # when sources were asked that do not wait for the gate
         self._last: BatchSeen | None = None  # the batch that the last grant led to
@@ -75,11 +77,11 @@ class QueryTracker:
         """Take in a finished batch, whose delays are by a wall clock so far ahead of ours.
 
         Says what is wrong if a watermark that was announced did not take, or what is new."""
-        if batch.batch <= self._number:  # told twice
+        if batch.batch in self._told:
             return None
-        if self._number < 0 and batch.dropped:  # the first after a start: by which watermark it refused, nobody says
+        if not self._told and batch.dropped:  # the first after a start: by which watermark it refused, nobody says
             self.refusing = max(self.refusing, EventMs(batch.watermark or 0))
-        self._number = batch.batch
+        self._told.append(batch.batch)
         self.batches += 1
         self._last = batch
         read = dict(batch.read)
@@ -99,10 +101,10 @@ class QueryTracker:
         self._view = None
         # Until something is announced Spark's own watermark is ten years back, and says nothing.
         took = EventMs((batch.watermark or 0) if self._sweeping else 0)
-        if self.tuning is not None and took > self.refusing:
+        if self.tuning is not None and took > self._took:
             self._tune(batch, took)
         self.swept = max(self.swept, took, self._sweeping)
-        self.refusing = took
+        self._took, self.refusing = took, EventMs(batch.watermark or 0)
         if took < self._sweeping:
             return f"announced watermark {self._sweeping} did not take: batch {batch.batch} ran with {took}"
         return "; ".join(tracker.news for tracker in self.inputs.values() if tracker.news) or None
@@ -115,7 +117,7 @@ class QueryTracker:
             return
         newest = max(v.frontier or 0 for v in spoken)
         # Of the windows that came out together the first has waited longest.
-        first = min(watermark, self.spec.deadlines.after(self.refusing)) if self.refusing else watermark
+        first = min(watermark, self.spec.deadlines.after(self._took)) if self._took else watermark
         late = sum(t.view.late_rows for t in gates)
         report = Report(
             "query", batch.ended / 1000, self._slts[1],
@@ -143,10 +145,12 @@ class QueryTracker:
                 for tracker in self.inputs.values():
                     tracker.found_none(self.granted_at, self._asked_at)
         if self.granted_at is None and start["wm"] > 0:  # restarted: the next batch sweeps what was announced before
-            self.swept = self.refusing = self.spec.deadlines.upto(start["wm"] - 1)
+            self.swept = self.refusing = self._took = self.spec.deadlines.upto(start["wm"] - 1)
             # It may have been announced ahead, if the clock ruled then; whether it still does, only rows can tell.
             patience_ms = max((i.view.patience_ms for i in self.inputs.values()), default=0)
-            self.ripens = WallMs(start["wm"] + patience_ms if start["live"] else 0)
+            # No watermark is announced further ahead than that: one that seems to be was announced by another clock.
+            latest = now + READ_MOST_MS + patience_ms
+            self.ripens = WallMs(min(latest, start["wm"] + patience_ms) if start["live"] else 0)
         if self.tuning is not None:  # its last word; it may be some batches old
             for tracker in self._gates:
                 tracker.view = replace(tracker.view, slt_ms=round(self.tuning.slt_ms))

@@ -49,6 +49,7 @@ class Stream:
             self.name,
             rows,
             newest=EventMs(end - min(self.delays_ms)),
+            foremost=EventMs(end - min(self.delays_ms)),
             oldest=EventMs(start - max(self.delays_ms)),
             delays=tuple((float(d), share) for d in self.delays_ms),
             old=tuple((start - d, share) for d in self.delays_ms if d > self.patience_ms),
