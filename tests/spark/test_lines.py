@@ -152,7 +152,7 @@ def test_queries_that_come_and_go_leave_neither_threads_nor_sockets(spark: Any, 
         for n in range(3, 33):
             come_and_go(n)
         wait_until(lambda: all(now <= was + 2 for now, was in zip(held(), before, strict=True)), f"{before} again")
-        assert rt._gate._queries == {} and rt.controller.queries == {}
+        wait_until(lambda: not rt._gate._queries and not rt.controller.queries, "the last to be gone")
 
 
 def sockets(pid: int) -> int:

@@ -241,7 +241,9 @@ class Gate:
             old, query.line = query.line, line
             if old is not None:
                 old.cut()
-            if query.gone and query.aside is None:
+            if query.called.is_set() and query.aside is None:
+                # Whether the end of the old line was noticed or not: an answer may have been lost with it, and what the
+                # controller believes of the query would be wrong. It begins anew, from the offset that Spark has.
                 query.gone = False
                 self._inbox(Started(query.spec))
             patience_ms = max((_most_ms(i) for i in query.spec.inputs), default=0)
