@@ -71,6 +71,21 @@ def test_a_row_from_the_far_future_makes_nothing_late_and_is_counted(spark: Any,
     assert {(c.reason, c.rows) for c in rt.late_counts()} == {("future", 1)}
 
 
+@pytest.mark.parametrize("windowed", [True, False], ids=["windows", "no windows"])
+def test_rows_from_the_future_are_kept_on_request(spark: Any, rt: Any, tmp_path: Path, windowed: bool) -> None:
+    folder, late, name = tmp_path / "in", str(tmp_path / "late"), f"kept_{windowed}".lower()
+    marked = rt.watermark(rows(spark, folder), "ts", "5 seconds", late=late, name=f"in_{windowed}")
+    frame = counted(marked) if windowed else marked.selectExpr("unix_seconds(ts) as e", "1 as n")
+    query = rt.start(frame.writeStream.format("memory"), name=name, checkpoint=str(tmp_path / "checkpoint"))
+    put(folder, "0.json", [OLD_S, None, time.time() + 40 * DAY_S])
+    wait_until(lambda: {c.reason for c in rt.late_counts()} == {"future", "timeless"}, "the count", query)
+    kept = rt.late_rows(late).collect()
+    assert [(row.reason, row.windows, row.missed, row.query) for row in kept] == [("future", 0, 0, name)]
+    assert kept[0].event_time.isoformat() == json.loads(kept[0].row)["ts"].partition("Z")[0].rstrip("0")
+    if not windowed:
+        assert found(spark, name) == {OLD_S: 1, None: 1}
+
+
 def test_a_live_stream_goes_on_after_a_row_from_the_year_9999_also_after_a_restart(
     spark: Any, rt: Any, tmp_path: Path
 ) -> None:

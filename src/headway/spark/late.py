@@ -62,11 +62,19 @@ def checked(spark: Any, folder: str) -> str:
     return str(late.qualified(folder, conf))
 
 
-def condition(rows: DataFrame, column: str, folder: str, source: str, partition: str | None = None) -> Column:
-    """True for each of `rows`; those that a query above refuses, for all or some of their windows, it writes to `folder`."""
-    whole = F.to_json(F.struct(*[_named(name) for name in rows.columns]), _JSON)
+def condition(
+    rows: DataFrame, column: str, folder: str, source: str, partition: str | None = None, future: str | None = None
+) -> Column:
+    """True for each of `rows`; those that a query above refuses, for all or some of their windows, it writes to `folder`.
+
+    `future` names a column with the true event time of rows that are set aside, because it is beyond the horizon: they are
+    written as well.
+    """
+    time = _named(column) if future is None else F.coalesce(_named(future), _named(column))
+    whole = F.to_json(F.struct(*[time.alias(column) if n == column else _named(n) for n in rows.columns]), _JSON)
     part = F.lit(None) if partition is None else _named(partition)
-    given = [_named(column), whole, part.cast("string")]
+    beyond = F.lit(None).cast("timestamp") if future is None else _named(future)
+    given = [_named(column), whole, part.cast("string"), beyond]
     java: Any = rows.sparkSession._jvm
     return Column(java.headway.Late.column(folder, source, *[c._jc for c in given]))
 

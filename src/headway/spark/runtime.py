@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -212,7 +213,7 @@ class Runtime:
         return controlled(
             rows, self._control, column, policy, metric_name(label, most_ms), arrival,
             single=self._one_task, partition=partition, parts=min(MOST_PARTS, max(1, told or MOST_PARTS)),
-            late=None if late is None else late_.condition(rows, column, late, label, partition), sample=sample,
+            late=None if late is None else partial(late_.condition, rows, column, late, label, partition), sample=sample,
             horizon_ms=horizon_ms,
         )  # fmt: skip
 

@@ -9,6 +9,7 @@ a join, would then remove the control rows, whose other columns are empty, and t
 Nothing is pushed through `observe`, so it is the barrier as well as the place where rows are counted.
 """
 
+from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -40,15 +41,15 @@ def controlled(
     single: bool = False,
     partition: str | None = None,
     parts: int = 1,
-    late: Column | None = None,
+    late: Callable[[str | None], Column] | None = None,
     sample: Sample | None = None,
     horizon_ms: int | None = None,
 ) -> DataFrame:
     """`rows` with a watermark on `column` that the control source moves, counted under the name `metric`.
 
     `single` brings all rows of a batch together in one task, which then needs no shuffle to aggregate them. With `partition`
-    frontiers are kept apart by that column, in `parts` of them. `late` is a condition that rows meet anyway (see `late.py`).
-    With `sample` a part of the rows goes on, when all are counted (see `sampling.py`). Rows stamped further ahead of the
+    frontiers are kept apart by that column, in `parts` of them. `late` makes a condition that rows meet anyway (see
+    `late.py`). With `sample` a part of the rows goes on, when all are counted (see `sampling.py`). Rows stamped further ahead of the
     batch's own time than `horizon_ms` are counted and set aside.
     """
     mark, at, delay, part, value, group, future = _free_names(
@@ -90,11 +91,13 @@ def controlled(
         )
     if beyond is not None:
         metrics.append(F.count(future).alias(FUTURE))
+    # First what is kept of late rows: rows beyond the horizon must come by there.
+    witness = F.lit(True) if late is None else late(None if beyond is None else future)
     watched = (
         punctuation.union(data)
         .withWatermark(quoted(column), f"{SHIFT_DAYS} days")
         .observe(metric, *metrics)
-        .where(F.col(mark).isNotNull() & near if late is None else F.col(mark).isNotNull() & near & late)
+        .where(F.col(mark).isNotNull() & witness & near)
     )
     if sample:
         watched = sample.taken(watched, column, group)

@@ -32,6 +32,7 @@ import scala.jdk.javaapi.CollectionConverters;
 public final class Late implements Serializable {
     static final String MARK = "mark";
     static final String KEEP = "keep";
+    static final String AHEAD = "ahead";
     private final String folder;
     private final String source;
     private final LateLoss loss;
@@ -44,10 +45,12 @@ public final class Late implements Serializable {
         this.batch = batch;
     }
 
-    /** The condition for an input's plan: its event time, the row as JSON, and its partition or null. */
-    public static Column column(String folder, String source, Column time, Column row, Column partition) {
-        List<Expression> given =
-                List.of(ExpressionUtils.expression(time), ExpressionUtils.expression(row), ExpressionUtils.expression(partition));
+    /**
+     * The condition for an input's plan: its event time, the row as JSON, its partition or null, and its true event time if
+     * that is beyond the horizon, else null.
+     */
+    public static Column column(String folder, String source, Column time, Column row, Column partition, Column future) {
+        List<Expression> given = List.of(time, row, partition, future).stream().map(ExpressionUtils::expression).toList();
         return ExpressionUtils.column(new Late(folder, source, LateLoss.of(folder), null).call(MARK, given));
     }
 
@@ -89,7 +92,7 @@ public final class Late implements Serializable {
     }
 
     /** What runs if nobody has put a comparison in the mark's place. */
-    public boolean mark(long micros, UTF8String row, UTF8String partition) {
+    public boolean mark(long micros, UTF8String row, UTF8String partition, long future) {
         throw new IllegalStateException(
                 "headway: late rows of " + source + " cannot be told: headway.Extensions is not among spark.sql.extensions");
     }
@@ -105,16 +108,26 @@ public final class Late implements Serializable {
             }
         }
         if (missed > 0) {
-            String line = "{\"source\":" + quoted(source)
-                    + ",\"partition\":" + (partition == null ? "null" : quoted(partition.toString()))
-                    + ",\"reason\":\"" + (missed == windows ? "late" : "partly late") + '"'
-                    + ",\"event_time\":\"" + instant(micros) + '"'
-                    + ",\"watermark\":\"" + instant(batch.watermark()) + '"'
-                    + ",\"windows\":" + windows + ",\"missed\":" + missed
-                    + ",\"row\":" + row + "}\n";
-            LateFile.of(folder, batch, source, loss).write(line.getBytes(StandardCharsets.UTF_8));
+            write(micros, row, partition, missed == windows ? "late" : "partly late", windows, missed);
         }
         return true;
+    }
+
+    /** Write down a row that is set aside because its event time is beyond the horizon. */
+    public boolean ahead(long micros, UTF8String row, UTF8String partition) {
+        write(micros, row, partition, "future", 0, 0);
+        return true;
+    }
+
+    private void write(long micros, UTF8String row, UTF8String partition, String reason, int windows, int missed) {
+        String line = "{\"source\":" + quoted(source)
+                + ",\"partition\":" + (partition == null ? "null" : quoted(partition.toString()))
+                + ",\"reason\":\"" + reason + '"'
+                + ",\"event_time\":\"" + instant(micros) + '"'
+                + ",\"watermark\":\"" + instant(batch.watermark()) + '"'
+                + ",\"windows\":" + windows + ",\"missed\":" + missed
+                + ",\"row\":" + row + "}\n";
+        LateFile.of(folder, batch, source, loss).write(line.getBytes(StandardCharsets.UTF_8));
     }
 
     private static String quoted(String text) {

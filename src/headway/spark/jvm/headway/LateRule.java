@@ -161,10 +161,22 @@ final class LateRule extends Rule<SparkPlan> {
 
     /** True for every row; of those that this batch refuses, wholly or in part, it writes down that they came. */
     private static Expression condition(Invoke mark, SparkPlan filter, Refusing above, int branch) {
-        if (above == null) {
-            return Literal.TrueLiteral(); // nothing above drops late rows
+        List<Tuple2<Expression, Expression>> cases = new ArrayList<>();
+        Late late = mark(mark).in(batch(filter, above, branch));
+        List<Expression> told = new ArrayList<>(CollectionConverters.asJava(mark.arguments()));
+        Expression future = told.remove(3);
+        if (!(future instanceof Literal)) { // a row beyond the horizon: whatever is above, it will not get there
+            cases.add(new Tuple2<>(new IsNotNull(future), late.call(Late.AHEAD, List.of(future, told.get(1), told.get(2)))));
         }
-        Expression time = mark.arguments().apply(0);
+        if (above != null) {
+            cases.add(late(late, told, filter, above));
+        }
+        return cases.isEmpty() ? Literal.TrueLiteral() : new CaseWhen(seq(cases), Option.apply(Literal.TrueLiteral()));
+    }
+
+    /** When a row may be late, and what is done about it. */
+    private static Tuple2<Expression, Expression> late(Late late, List<Expression> told, SparkPlan filter, Refusing above) {
+        Expression time = told.get(0);
         List<Expression> ends = new ArrayList<>();
         boolean old = true; // a row is refused only if its event time is behind the watermark
         for (Expression found : above.times()) {
@@ -175,10 +187,9 @@ final class LateRule extends Rule<SparkPlan> {
             ends.add(window ? end(known, time) : known);
         }
         Expression maybe = old ? new LessThanOrEqual(time, watermark(above, time)) : new IsNotNull(time);
-        List<Expression> given = new ArrayList<>(CollectionConverters.asJava(mark.arguments()));
+        List<Expression> given = new ArrayList<>(told);
         given.add(new CreateArray(seq(ends)));
-        Expression keep = mark(mark).in(batch(filter, above, branch)).call(Late.KEEP, given);
-        return new CaseWhen(seq(List.of(new Tuple2<>(maybe, keep))), Option.apply(Literal.TrueLiteral()));
+        return new Tuple2<>(maybe, late.call(Late.KEEP, given));
     }
 
     /** Wrapped up, because a plain number would be part of generated code, which then were new and slow in every batch. */
@@ -200,6 +211,10 @@ final class LateRule extends Rule<SparkPlan> {
         String id = queryId(plan);
         StreamExecution query = plan.session().sharedState().activeStreamingQueries().get(UUID.fromString(id));
         String name = query == null || query.name() == null ? id : query.name();
+        if (above == null) { // no operator that knows: the query itself does
+            return query == null ? null : new LateBatch(
+                    name, id, query.runId().toString(), query.getLatestExecutionContext().batchId(), branch, 0);
+        }
         var state = above.operator().getStateInfo();
         return new LateBatch(
                 name, id, state.queryRunId().toString(), state.storeVersion(), branch, above.watermarkMs() * 1000);
