@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway.model.message import Asked, BatchSeen, Gone, InputSpec, Message, QuerySpec, Started
+from headway.model.status import InputStatus, QueryStatus, RuntimeStatus
 from headway.model.time import WallMs
 from headway.policy.load import order_policy
 from headway.sim.scripts.world import World
@@ -16,19 +17,9 @@ FAR_MS = 200_000_000_000_000  # a control row ten years after the year 9999 is n
 
 
 @dataclass
-class Figures:
-    """What users are told."""
-
-    late_rows: int = 0
-    timeless: int = 0
-    future: int = 0
-
-
-@dataclass
 class PlainInput:
     spec: InputSpec
     newest: int | None = None
-    view: Figures = field(default_factory=Figures)
 
 
 @dataclass
@@ -48,6 +39,7 @@ class Plain:
     world: World
     faults: tuple[str, ...] = ()
     queries: dict[str, PlainQuery] = field(default_factory=dict)
+    counts: dict[str, dict[str, InputStatus]] = field(default_factory=dict)
     policy: Any = None
 
     def __post_init__(self) -> None:
@@ -77,9 +69,23 @@ class Plain:
             mine = query.inputs[told.name]
             if told.foremost is not None:
                 mine.newest = max(mine.newest or 0, told.foremost)
-            mine.view.timeless += told.timeless
-            mine.view.future += told.future
-            mine.view.late_rows += round(sum(rows for moment, rows in told.old if moment < refused_below))
+            late = round(sum(rows for moment, rows in told.old if moment < refused_below))
+            now = InputStatus(told.name, late, told.timeless, told.future)
+            of_query = self.counts.setdefault(seen.query, {})
+            of_query[told.name] = now.plus(of_query.get(told.name, InputStatus(told.name)))
+
+    def rebuild(self, trouble: str) -> None:
+        """Forget all but who waits, and what was counted."""
+        for query in self.queries.values():
+            query.granted_at, query.told, query.swept = None, set(), 0
+            for mine in query.inputs.values():
+                mine.newest = None
+
+    def status(self) -> RuntimeStatus:
+        return RuntimeStatus(self.world.clock.now(), "plain", queries=tuple(
+            QueryStatus(name, "at the gate", self.world.clock.now(), inputs=tuple(found.values()))
+            for name, found in self.counts.items()
+        ))  # fmt: skip
 
     def turn(self) -> WallMs:
         now = self.world.now

@@ -49,8 +49,8 @@ def controlled(
 
     `single` brings all rows of a batch together in one task, which then needs no shuffle to aggregate them. With `partition`
     frontiers are kept apart by that column, in `parts` of them. `late` makes a condition that rows meet anyway (see
-    `late.py`). With `sample` a part of the rows goes on, when all are counted (see `sampling.py`). Rows stamped further ahead of the
-    batch's own time than `horizon_ms` are counted and set aside.
+    `late.py`). With `sample` a part of the rows goes on, when all are counted (see `sampling.py`). Rows stamped further
+    ahead of the batch's own time than `horizon_ms` are counted and set aside.
     """
     mark, at, delay, part, value, group, future = _free_names(
         tuple("__headway" + name for name in ("", "_at", "_delay", "_part", "_value", "_group", "_future")), rows.columns

@@ -1,54 +1,59 @@
-"""The control source of a query: the real one's rows, and what it does when its line is cut. Only the socket is left out."""
+"""The control source of a query: the rows of the real one, and what it does when its line is cut, without the socket.
 
-import contextlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+On its own the source that runs inside the JVM goes by its query's rows (`jvm/headway/ControlStream.java`, `QuerySelf.java`);
+that rule stands here once more, since virtual time has no JVM.
+"""
 
-from headway.model.time import WallMs
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from headway.model.message import InputSeen
 from headway.spark import control
 
 Offset = dict[str, int]
 SHIFT_MS = control.SHIFT_MS
-ALONE_MS = 1_000  # how long a source without a gate waits before it goes on
+LOST_MS = 1_000  # between two batches of a query that has lost its gate
+_READER = control.ControlReader({"host": "127.0.0.1", "port": "9", "secret": ""})  # it never calls
 
 
-@dataclass(frozen=True)
-class _Time:
-    """The time module, as the control source sees it."""
-
-    wall: Callable[[], WallMs]
-
-    def time(self) -> float:
-        return self.wall() / 1000
-
-
+@dataclass
 class Line:
-    """One query's control source."""
+    """One query's control source, for one run of the query after the other."""
 
-    def __init__(self, wall: Callable[[], WallMs]) -> None:
-        options = {"host": "127.0.0.1", "port": "9", "secret": ""}
-        self._time, self._reader = _Time(wall), control.ControlReader(options)
+    patience_ms: dict[str, int] = field(default_factory=dict)  # by input
+    newest: dict[str, int | None] = field(default_factory=dict)  # by input, as far as batches of this run have told
+    _ahead: tuple[int, int] = (0, 0)  # a watermark announced ahead, and the moment before which it must not be swept
 
     @property
     def first(self) -> Offset:
-        return self._reader.initialOffset()
+        return _READER.initialOffset()
 
     def rows(self, start: Offset, end: Offset) -> list[int]:
         """The moments of the control rows between two offsets, in ms."""
-        return [round(row[0].timestamp() * 1000) for row in self._reader.readBetweenOffsets(start, end)]
+        return [round(row[0].timestamp() * 1000) for row in _READER.readBetweenOffsets(start, end)]
 
-    def pause_ms(self, start: Offset, patience_ms: int) -> int:
-        """How long it waits, without a gate, before it goes on with the offset it has."""
-        with _instead(control, "time", self._time):
-            return max(ALONE_MS, round(self._reader.early_ms(start, patience_ms)))
+    def starts(self, patience_ms: dict[str, int]) -> None:
+        """A new run: nothing is known of its rows."""
+        self.patience_ms, self.newest, self._ahead = patience_ms, dict.fromkeys(patience_ms), (0, 0)
 
+    def looks(self, seen: Iterable[InputSeen]) -> None:
+        """Take in what a batch reported."""
+        for told in seen:
+            found = [at for at in (self.newest[told.name], told.newest) if at is not None]
+            self.newest[told.name] = max(found, default=None)
 
-@contextlib.contextmanager
-def _instead(module: Any, name: str, value: Any) -> Iterator[None]:
-    before = getattr(module, name)
-    setattr(module, name, value)
-    try:
-        yield
-    finally:
-        setattr(module, name, before)
+    def early_ms(self, start: Offset, steady: int, wall: int) -> int:
+        """How much too early it would be to sweep what was announced last, by the monotonic clock since it was seen."""
+        if not start["live"]:
+            return 0
+        if start["wm"] != self._ahead[0]:
+            self._ahead = start["wm"], steady + start["wm"] + max(self.patience_ms.values(), default=0) - wall
+        return self._ahead[1] - steady
+
+    def by_rows(self, start: Offset) -> Offset:
+        """Where it goes on its own: as far as stock Spark would."""
+        limits = [None if at is None else at - self.patience_ms[name] for name, at in self.newest.items()]
+        watermark = 0 if None in limits else min((x for x in limits if x is not None), default=0)
+        if watermark <= start["wm"]:
+            return start
+        return {**start, "seq": start["seq"] + 1, "live": 0, "wm": watermark}

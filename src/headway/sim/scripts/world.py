@@ -17,7 +17,7 @@ from headway.policy.load import order_policy
 from headway.sim.agenda import Agenda
 from headway.sim.microbatch import Nothing
 from headway.sim.scripts.engine import Logged, Ran, Row, SparkQuery
-from headway.sim.scripts.line import SHIFT_MS, Line, Offset
+from headway.sim.scripts.line import LOST_MS, SHIFT_MS, Line, Offset
 from headway.sim.scripts.reports import beyond, input_seen
 from headway.sim.scripts.script import BASE, Action, Query, Script, arrivals, kind_of
 from headway.sim.scripts.trace import Came, Kept, Look, Trace
@@ -55,9 +55,10 @@ class Mind(Protocol):
 
     policy: OrderPolicy
 
-    def status(self) -> RuntimeStatus: ...
     def take(self, message: Message) -> None: ...
     def turn(self) -> WallMs: ...
+    def rebuild(self, trouble: str) -> object: ...
+    def status(self) -> RuntimeStatus: ...
 
 
 Maker = Callable[["World"], Mind]
@@ -108,6 +109,7 @@ class World:
         self.trace = Trace(script, {})
         self.lives: dict[str, _Life] = {}
         self.mind: Mind | None = make(self)
+        self._unheard: list[Message] | None = None  # while it begins anew
         closing = script.length_ms + CLOSING_MS * (2 + len(script.queries)) + 3 * max(q.trigger_ms for q in script.queries)
         self.trace.end = BASE + closing
         key = 0
@@ -118,7 +120,7 @@ class World:
             spark = SparkQuery(query.windows, {i.name: SHIFT_MS for i in query.inputs}, query.mode)
             kept = self.trace.queries[query.name] = Kept(spark, rows, last=query)
             times = {name: [row.at for row in of_input] for name, of_input in rows.items()}
-            self.lives[query.name] = life = _Life(query, kept, Line(self.clock.wall), times)
+            self.lives[query.name] = life = _Life(query, kept, Line(), times)
             self.agenda.at(query.starts_ms, lambda life=life: self._start(life, life.query))  # type: ignore[misc]
         for action in script.actions:
             if action["do"] not in ("rows", "stream"):
@@ -144,7 +146,7 @@ class World:
             clock.at = max(clock.at, soon)
             try:
                 self.agenda.run_due()
-                again = 1_000 if self.mind is None else self.mind.turn() - self.clock.now()
+                again = self.mind.turn() - self.clock.now() if self.mind and self._unheard is None else 1_000
             except Exception as error:
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 self.trace.raised.append(
@@ -176,6 +178,7 @@ class World:
         life.kept.starts.append(self.now)
         life.ends = {i.name: self._arrived(life, i.name, self.now) for i in query.inputs} if query.bounded else None
         again = life.spark.restart({i.name: SHIFT_MS for i in query.inputs})
+        life.line.starts({i.name: i.patience_ms for i in query.inputs})
         life.known = False
         self._introduce(life)
         if again is None:
@@ -218,9 +221,11 @@ class World:
             self._tell(Asked(life.query.name, dict(start)))
 
     def _alone(self, life: _Life, start: Offset) -> None:
-        """No gate can be reached: the control source goes on by itself."""
-        pause = life.line.pause_ms(start, max(i.patience_ms for i in life.query.inputs))
-        self._later(life, pause, lambda: self._proceed(life, start, start, gated=False))
+        """No gate can be reached: the control source goes on by itself, and tries again before each batch."""
+        if (early := life.line.early_ms(start, self.now, self.clock.wall())) > 0:
+            self._later(life, min(early, LOST_MS), lambda: self._ask(life))
+        else:
+            self._later(life, LOST_MS, lambda: self._proceed(life, start, life.line.by_rows(start), gated=False))
 
     def _next(self, life: _Life, pause_ms: int = 0) -> None:
         """Ask again. The user's own trigger is kept by the gate: Spark itself has none."""
@@ -301,6 +306,7 @@ class World:
             dropped=len({end for end, _ in ran.refused}), left=look.left,
         )  # fmt: skip
         life.report = (told, look)
+        life.line.looks(seen)
         self._next(life)
 
     def _report(self, life: _Life) -> None:
@@ -327,7 +333,9 @@ class World:
         self._tell(Gone(life.query.name))
 
     def _tell(self, message: Message) -> None:
-        if self.mind is not None:
+        if self._unheard is not None:
+            self._unheard.append(message)
+        elif self.mind is not None:
             self.mind.take(message)
 
     # ---- what the script has in store
@@ -344,9 +352,7 @@ class World:
             case "report" if life is not None:
                 life.faults.append(action)
             case "driver":
-                self._lose_controller(action["down"])
-                for each in self.lives.values():
-                    self._die(each, action["down"], {})
+                self._lose_driver(action["down"])
             case "controller":
                 self._lose_controller(action["down"])
             case "step":
@@ -360,40 +366,57 @@ class World:
     def _hang_up(self, life: _Life, ms: int) -> None:
         life.cut_until = max(life.cut_until, self.now + ms)
         if life.known:
-            self._tell(Gone(life.query.name))
             life.known = False
+            self._tell(Gone(life.query.name))
         if life.waiting is not None:
             start, life.waiting = life.waiting, None
             self._alone(life, start)
 
     def _lose_controller(self, down_ms: int) -> None:
-        if self.mind is None:
+        """It fails: messages wait until it has begun anew."""
+        if self.mind is None or self._unheard is not None:
             return
+        self._unheard = []
+        for life in self.lives.values():
+            life.kept.away.append((self.now, self.now + down_ms))
+        mind = self.mind
+        self.agenda.at(self.agenda.clock.at + down_ms, lambda: self._rebuild(mind))
+
+    def _rebuild(self, mind: Mind) -> None:
+        if self.mind is not mind:  # the driver has died meanwhile
+            return
+        unheard, self._unheard = self._unheard or [], None
+        mind.rebuild("the script says so")
+        for message in unheard:
+            self._tell(message)
+
+    def _lose_driver(self, down_ms: int) -> None:
+        """Nothing is left of the controller; a new one begins by the wall clock, and is told of queries as they start."""
         self._count()
+        self.mind, self._unheard = None, None
         for life in self.lives.values():
             life.known = False
-            life.kept.away.append((self.now, self.now + down_ms))
-        self.mind = None
-        self.agenda.at(self.agenda.clock.at + down_ms, self._rebuild)
+            self._die(life, down_ms, {})
 
-    def _rebuild(self) -> None:
-        """A new controller: it is told of every query, and those at the gate ask again. It begins by the wall clock."""
-        self.clock.follow_wall()
-        self.mind = self._make(self)
-        for life in self.lives.values():
-            if life.up:
-                self._introduce(life)
-            if life.up and life.waiting is not None:
-                self._report(life)
-                self._tell(Asked(life.query.name, dict(life.waiting)))
+        def begin() -> None:
+            if self.mind is None:
+                self.clock.follow_wall()
+                self.mind = self._make(self)
+                for life in self.lives.values():
+                    if life.up:  # it was down when the driver died, and was started before the controller was there
+                        self._introduce(life)
+                    if life.up and life.waiting is not None:
+                        self._tell(Asked(life.query.name, dict(life.waiting)))
+
+        self.agenda.at(self.agenda.clock.at + down_ms, begin)
 
     def _count(self) -> None:
-        """Write down what users are told of rows that are in no result, before it is forgotten with the controller."""
+        """Write down what users are told of rows that are in no result, before it is forgotten."""
         for query in () if self.mind is None else self.mind.status().queries:
-            for i in query.inputs:
-                sums = self.trace.counted.setdefault((query.name, i.name), {"late": 0, "timeless": 0, "future": 0})
-                for reason, rows in (("late", i.late), ("timeless", i.timeless), ("future", i.future)):
-                    sums[reason] += rows
+            for told in query.inputs:
+                sums = self.trace.counted.setdefault((query.name, told.name), {"late": 0, "timeless": 0, "future": 0})
+                for reason in sums:
+                    sums[reason] += getattr(told, reason)
 
 
 def _rows(script: Script, query: Query, name: str, closing_ms: int) -> list[Came]:
