@@ -145,7 +145,8 @@ class QueryTracker:
                 for tracker in self.inputs.values():
                     tracker.found_none(self.granted_at, self._asked_at)
         if self.granted_at is None and start["wm"] > 0:  # restarted: the next batch sweeps what was announced before
-            self.swept = self.refusing = self._took = self.spec.deadlines.upto(start["wm"] - 1)
+            before = self.spec.deadlines.upto(start["wm"] - 1)
+            self.swept, self.refusing, self._took = (max(x, before) for x in (self.swept, self.refusing, self._took))
             # It may have been announced ahead, if the clock ruled then; whether it still does, only rows can tell.
             patience_ms = max((i.view.patience_ms for i in self.inputs.values()), default=0)
             # No watermark is announced further ahead than that: one that seems to be was announced by another clock.
