@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from multiprocessing.connection import Client
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from headway.bench.chaos import plan as plan_
 from headway.bench.chaos.plan import HASTY_MS, PATIENCE_MS, Plan, from_kafka, keeps_late
@@ -39,7 +39,7 @@ class Once:
 class Failing:
     """Klink, which raises when it is told to."""
 
-    gated = True
+    gated: ClassVar[bool] = True
 
     def __init__(self, inner: Klink, raises: Once) -> None:
         self._inner, self._raises = inner, raises

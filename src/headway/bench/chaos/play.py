@@ -29,7 +29,7 @@ from headway.kafka.broker import start as start_broker
 from headway.workloads.ysb import Pane
 
 EXPERIMENT = "chaos"
-START_LIMIT_S, STUCK_S = 180, 120
+START_LIMIT_S, STUCK_S = 300, 180
 FINISH_S = 6
 MODULE = "headway.bench.chaos.child"
 
