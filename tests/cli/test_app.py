@@ -23,8 +23,8 @@ def test_help_lists_every_command() -> None:
     "command",
     [
         *([c] for c in COMMANDS),
-        *(["bench", c] for c in ("klink", "cost", "density", "idle", "session", "cold", "coverage", "crash", "chaos", "report")),
-        *(["bench", c] for c in ("kafka", "soak", "silence", "gate", "merge", "traffic", "aion")),
+        *(["bench", c] for c in ("klink", "cost", "density", "idle", "session", "cold", "coverage", "crash", "report")),
+        *(["bench", c] for c in ("kafka", "soak", "silence", "gate", "merge", "traffic", "aion", "chaos")),
         *(["sim", c] for c in ("paper", "ladder", "calibrate", "slack", "patience", "aion")),
         *(["demo", c] for c in ("traffic", "approximate")),
     ],

@@ -126,7 +126,10 @@ class Gate:
         """Answer a query that waits at the gate. False if it is gone."""
         with self._changed:
             line = self._waiting(query)
-        return line is not None and line.answer(offset)
+        if line is not None and line.answer(offset):
+            return True
+        self._unheard(query)
+        return False
 
     def asked_again(self) -> None:
         """Post what every query on the line has asked and was not answered, for a controller that has begun anew."""
@@ -177,6 +180,23 @@ class Gate:
             line, query.line = query.line, None
             if line is not None:
                 line.cut()
+
+    def _unheard(self, query: str) -> None:
+        """An answer has found nobody, and the controller takes the query for gone; its line may have been laid anew, and may
+        even have asked: then it is told of once more."""
+        with self._changed:
+            known = self._queries.get(query)
+            if known is None or known.aside is not None:
+                return
+            known.gone = True
+            if known.line is not None and known.line.asked is not None:
+                self._back(known)
+                self._inbox(Asked(query, known.line.asked))
+
+    def _back(self, query: _Query) -> None:
+        if query.gone and query.aside is None:
+            query.gone = False
+            self._inbox(Started(query.spec))
 
     def _leave(self, query: _Query) -> None:
         if not query.gone:
@@ -241,9 +261,7 @@ class Gate:
             old, query.line = query.line, line
             if old is not None:
                 old.cut()
-            if query.gone and query.aside is None:
-                query.gone = False
-                self._inbox(Started(query.spec))
+            self._back(query)
             patience_ms = max((_most_ms(i) for i in query.spec.inputs), default=0)
             return query, {"line": query.word, "patience_ms": patience_ms}
 
@@ -270,6 +288,7 @@ class Gate:
         with self._changed:
             if query.line is line and query.aside is None:
                 line.asked = asked
+                self._back(query)
                 self._inbox(Asked(name, asked))
                 return
         line.answer({"ungated": query.aside or REPLACED})
