@@ -41,6 +41,7 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         self._greeting: dict[str, Any] = {"secret": options["secret"]}
         self._fallback_ms = int(options["fallback_ms"])
         self._patience_ms = 0
+        self._awaited: tuple[int, float] = (-1, 0.0)  # a watermark that was announced, and until when it must not be swept
         self._wire: Any = None
         self._said = ""
         main = getattr(sys.modules.get("__main__"), "__spec__", None)
@@ -72,16 +73,29 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
             answer = self._ask(start)
             if answer is not None and "ungated" not in answer:
                 self._said = ""
+                if (now := answer.pop("now", None)) is not None:
+                    self._await(answer["wm"], now)
                 return answer
             if answer is None:
                 self._say("the gate cannot be reached: a query goes on ungated" + self._how(start))
             else:  # the gate has said why
                 self._say("it goes on" + self._how(start))
-            early_s = (start["wm"] + self._patience_ms) / 1000 - time.time() if start["live"] else 0
+            early_s = self._early_s(start)
             if early_s <= 0:
                 time.sleep(LOST_S if answer is None else IDLE_S)
                 return self._ungated(start)
             time.sleep(min(early_s, LOST_S))  # it was announced ahead, and must not be swept before its time
+
+    def _early_s(self, start: Offset) -> float:
+        if not start["live"]:
+            return 0.0
+        if start["wm"] != self._awaited[0]:  # an earlier run of this query was told of it: only the wall clock is left
+            self._await(start["wm"], int(time.time() * 1000))
+        return self._awaited[1] - time.monotonic()
+
+    def _await(self, watermark: int, now: int) -> None:
+        """It is announced at the moment `now` of the clock that rules it; from here on by the clock that cannot be set."""
+        self._awaited = (watermark, time.monotonic() + (watermark + self._patience_ms - now) / 1000)
 
     def _how(self, start: Offset) -> str:
         if not start["live"]:  # the rows are old ones: the wall clock would declare them all late

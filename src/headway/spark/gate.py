@@ -74,10 +74,12 @@ class Gate:
         inbox: Callable[[Message], None],
         on_ask: Callable[[str], None] = lambda query: None,
         ended: Callable[[str], bool] = lambda query: True,
+        now: Callable[[], int] | None = None,
     ) -> None:
-        """`on_ask` is called before a question is passed on; `ended` when a line is gone, and says whether its query is."""
+        """`on_ask` is called before a question is passed on; `ended` when a line is gone, and says whether its query is. `now`
+        is the clock by which watermarks are announced: sources must not take their own, which somebody may set."""
         self.secret = secrets.token_hex(16)
-        self._inbox, self._on_ask, self._ended = inbox, on_ask, ended
+        self._inbox, self._on_ask, self._ended, self._now = inbox, on_ask, ended, now
         self._queries: dict[str, _Query] = {}
         self._starting: set[str] = set()
         self._changed = threading.Condition()
@@ -126,7 +128,7 @@ class Gate:
         """Answer a query that waits at the gate. False if it is gone."""
         with self._changed:
             line = self._waiting(query)
-        if line is not None and line.answer(offset):
+        if line is not None and line.answer(offset if self._now is None else {**offset, "now": self._now()}):
             return True
         self._unheard(query)
         return False
