@@ -76,8 +76,8 @@ class Gate:
         ended: Callable[[str], bool] = lambda query: True,
         now: Callable[[], int] | None = None,
     ) -> None:
-        """`on_ask` is called before a question is passed on; `ended` when a line is gone, and says whether its query is. `now`
-        is the clock by which watermarks are announced: sources must not take their own, which somebody may set."""
+        """`on_ask` is called before a question is passed on; `ended` when a line is gone, and says whether its query is.
+        `now` is the clock by which watermarks are announced: sources must not take their own, which somebody may set."""
         self.secret = secrets.token_hex(16)
         self._inbox, self._on_ask, self._ended, self._now = inbox, on_ask, ended, now
         self._queries: dict[str, _Query] = {}
