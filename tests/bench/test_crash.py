@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from headway.bench.crash import Outcome, Plan, compare, written
+from headway.bench.crash import Outcome, Plan, compare
+from headway.bench.file_sink import written
 
 PLAN = Plan(seed=5, epoch_ms=1_700_000_000_000, queries=2, rate=50)
 UNTIL = PLAN.epoch_ms + 20_000

@@ -24,7 +24,7 @@ def test_help_lists_every_command() -> None:
     [
         *([c] for c in COMMANDS),
         *(["bench", c] for c in ("klink", "cost", "density", "idle", "session", "cold", "coverage", "crash", "report")),
-        *(["bench", c] for c in ("kafka", "soak", "silence", "gate", "merge", "traffic", "aion")),
+        *(["bench", c] for c in ("kafka", "soak", "silence", "gate", "merge", "traffic", "aion", "chaos")),
         *(["sim", c] for c in ("paper", "ladder", "calibrate", "slack", "patience", "aion")),
         *(["demo", c] for c in ("traffic", "approximate")),
     ],
@@ -83,6 +83,8 @@ PIPELINE = "import headway as hw\n\n@hw.query()\ndef one(rt, spark):\n    return
         ("bench klink --ledger one.py", "some other file"),
         ("bench coverage --epochs 5", "epochs = 5: expected more than the 20"),
         ("bench crash --times 0", "times = 0: expected 1 or more"),
+        ("bench chaos --faults 0", "faults = 0: expected 1 or more"),
+        ("bench chaos --kinds flood", "kinds = 'flood': expected some of driver killed"),
         ("bench report --ledger none", "expected runs of `headway bench klink`, but there are none"),
         ("claims --ledger one.py", "some other file"),
         ("explain books", "no journal in"),

@@ -129,6 +129,35 @@ def test_a_line_that_was_cut_is_taken_back_and_the_controller_hears_of_the_query
     assert again.hear() == START
 
 
+def test_a_query_that_was_taken_for_gone_while_its_line_was_laid_anew_is_told_of_again(desk: Desk) -> None:
+    """The controller drops a query whose answer finds nobody; the line that asks next must not wait for ever."""
+    desk.alive = True
+    old = desk.query("one")
+    old.say(START)
+    desk.await_posted(Asked("one", START))
+    again = Caller(desk.gate, query="id-one", run="r1")
+    assert "line" in again.hear()
+    assert not desk.gate.release("one", START)  # the question that it answers went with the line before
+    again.say(START)
+    desk.await_posted(Asked("one", START), times=2)
+    assert desk.posted == [Started(spec("one")), Asked("one", START), Started(spec("one")), Asked("one", START)]
+    assert desk.gate.release("one", START) and again.hear() == START
+
+
+def test_a_query_that_has_asked_on_a_new_line_before_the_answer_failed_on_the_old_one_is_told_of_again(desk: Desk) -> None:
+    desk.alive = True
+    old = desk.query("one")
+    old.say(START)
+    desk.await_posted(Asked("one", START))
+    line = desk.gate._waiting("one")  # as `release` takes it; then, before it has written to it:
+    again = Caller(desk.gate, query="id-one", run="r1")
+    assert line is not None and "line" in again.hear()
+    again.say(START)
+    desk.await_posted(Asked("one", START), times=2)
+    desk.gate._unheard("one")
+    assert desk.posted[-2:] == [Started(spec("one")), Asked("one", START)]
+
+
 def test_a_newer_run_replaces_an_older_one_which_is_refused_from_then_on(desk: Desk) -> None:
     old = desk.query("one", "r1")
     new = desk.query("one", "r2")

@@ -4,6 +4,7 @@ import typer
 
 from headway.cli import (
     bench_aion,
+    bench_chaos,
     bench_cold,
     bench_cost,
     bench_coverage,
@@ -38,6 +39,7 @@ app.command("cold")(bench_cold.cold)
 app.command("coverage")(bench_coverage.coverage)
 app.command("gate")(bench_gate.gate)
 app.command("crash")(bench_crash.crash)
+app.command("chaos")(bench_chaos.chaos)
 app.command("merge")(bench_merge.merge)
 app.command("report")(bench_report.report)
 

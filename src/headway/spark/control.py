@@ -40,6 +40,7 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         self._address = (options["host"], int(options["port"]))
         self._greeting: dict[str, Any] = {"secret": options["secret"]}
         self._patience_ms = 0
+        self._awaited: tuple[int, float] = (-1, 0.0)  # a watermark that was announced, and until when it must not be swept
         self._wire: Any = None
         self._said = ""
         main = getattr(sys.modules.get("__main__"), "__spec__", None)
@@ -71,20 +72,29 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
             answer = self._ask(start)
             if answer is not None and "ungated" not in answer:
                 self._said = ""
+                if (now := answer.pop("now", None)) is not None:
+                    self._await(answer["wm"], now)
                 return answer
             first = "the gate cannot be reached: a query goes on ungated" if answer is None else "it goes on ungated"
             self._say(f"{first}, and its watermark stays where it is: only with Headway's jar can rows move it")
-            early_s = self.early_ms(start, self._patience_ms) / 1000
+            early_s = self._early_s(start)
             if early_s <= 0:
                 time.sleep(LOST_S if answer is None else IDLE_S)
                 # An offset that stays as it is makes no batch, unless a source has rows.
                 return start
             time.sleep(min(early_s, LOST_S))
 
-    @staticmethod
-    def early_ms(start: Offset, patience_ms: int) -> float:
+    def _early_s(self, start: Offset) -> float:
         """How long a watermark that was announced ahead must still wait before a batch may act upon it."""
-        return start["wm"] + patience_ms - time.time() * 1000 if start["live"] else 0.0
+        if not start["live"]:
+            return 0.0
+        if start["wm"] != self._awaited[0]:  # an earlier run of this query was told of it: only the wall clock is left
+            self._await(start["wm"], int(time.time() * 1000))
+        return self._awaited[1] - time.monotonic()
+
+    def _await(self, watermark: int, now: int) -> None:
+        """It is announced at the moment `now` of the clock that rules it; from here on by the clock that cannot be set."""
+        self._awaited = (watermark, time.monotonic() + (watermark + self._patience_ms - now) / 1000)
 
     def _connected(self) -> bool:
         if self._wire is not None:

@@ -74,10 +74,12 @@ class Gate:
         inbox: Callable[[Message], None],
         on_ask: Callable[[str], None] = lambda query: None,
         ended: Callable[[str], bool] = lambda query: True,
+        now: Callable[[], int] | None = None,
     ) -> None:
-        """`on_ask` is called before a question is passed on; `ended` when a line is gone, and says whether its query is."""
+        """`on_ask` is called before a question is passed on; `ended` when a line is gone, and says whether its query is.
+        `now` is the clock by which watermarks are announced: sources must not take their own, which somebody may set."""
         self.secret = secrets.token_hex(16)
-        self._inbox, self._on_ask, self._ended = inbox, on_ask, ended
+        self._inbox, self._on_ask, self._ended, self._now = inbox, on_ask, ended, now
         self._queries: dict[str, _Query] = {}
         self._starting: set[str] = set()
         self._changed = threading.Condition()
@@ -126,7 +128,10 @@ class Gate:
         """Answer a query that waits at the gate. False if it is gone."""
         with self._changed:
             line = self._waiting(query)
-        return line is not None and line.answer(offset)
+        if line is not None and line.answer(offset if self._now is None else {**offset, "now": self._now()}):
+            return True
+        self._unheard(query)
+        return False
 
     def asked_again(self) -> None:
         """Post what every query on the line has asked and was not answered, for a controller that has begun anew."""
@@ -177,6 +182,23 @@ class Gate:
             line, query.line = query.line, None
             if line is not None:
                 line.cut()
+
+    def _unheard(self, query: str) -> None:
+        """An answer has found nobody, and the controller takes the query for gone; its line may have been laid anew, and may
+        even have asked: then it is told of once more."""
+        with self._changed:
+            known = self._queries.get(query)
+            if known is None or known.aside is not None:
+                return
+            known.gone = True
+            if known.line is not None and known.line.asked is not None:
+                self._back(known)
+                self._inbox(Asked(query, known.line.asked))
+
+    def _back(self, query: _Query) -> None:
+        if query.gone and query.aside is None:
+            query.gone = False
+            self._inbox(Started(query.spec))
 
     def _leave(self, query: _Query) -> None:
         if not query.gone:
@@ -272,6 +294,7 @@ class Gate:
         with self._changed:
             if query.line is line and query.aside is None:
                 line.asked = asked
+                self._back(query)
                 self._inbox(Asked(name, asked))
                 return
         line.answer({"ungated": query.aside or REPLACED})

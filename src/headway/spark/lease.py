@@ -1,5 +1,6 @@
 """One query per checkpoint: a lock file beside Spark's own files, let go when its process ends, however it ends."""
 
+import contextlib
 import fcntl
 import os
 import threading
@@ -30,9 +31,11 @@ class Lease:
             holder = file.read().strip() or "another process"
             file.close()
             raise SettingError("checkpoint", checkpoint, f"one that no running query uses; {holder} uses it") from None
-        file.truncate(0)
-        file.write(f"query {query!r} of process {os.getpid()}")
-        file.flush()
+        # Who holds it is a word for others: a disk that is full does not take the checkpoint away. Not through the file's
+        # buffer, which would fail again when it is closed.
+        with contextlib.suppress(OSError):
+            os.ftruncate(file.fileno(), 0)
+            os.write(file.fileno(), f"query {query!r} of process {os.getpid()}".encode())
         self._file = file
 
     def release(self) -> None:

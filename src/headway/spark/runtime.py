@@ -96,10 +96,11 @@ class Runtime:
     def _open(self, slots: int | Literal["auto"], journal: str | Path | None) -> None:
         self.journal_path = Path(journal) if journal is not None else _default_journal(self.spark)
         self._journal = Journal(self.journal_path)
-        self._gate = Gate(self._post, self._asked, self._line_ended)
+        clock = SystemClock()
+        self._gate = Gate(self._post, self._asked, self._line_ended, clock.now)
         self._learning = ThreadPoolExecutor(1, thread_name_prefix="headway-learning")
         self.controller = Controller(
-            SystemClock(), self.order, self._gate, self._journal, DriverGauge(self.spark),
+            clock, self.order, self._gate, self._journal, DriverGauge(self.spark),
             slots=slots, cores=self.spark.sparkContext.defaultParallelism, one_task=self._one_task,
             aside=self._learn,
         )  # fmt: skip

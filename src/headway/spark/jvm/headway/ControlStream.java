@@ -48,7 +48,11 @@ final class ControlStream extends OneRowStream implements SupportsTriggerAvailab
             String aside = answer == null ? null : ControlLine.word(answer, "ungated");
             if (answer != null && aside == null) {
                 said = null;
-                return Fields.of(answer);
+                Fields end = Fields.of(answer);
+                if (end.has("now")) {
+                    awaits(end.get("wm"), end.get("now"));
+                }
+                return end.without("now");
             }
             boolean lost = answer == null && line.unknown() == null;
             if (lost) {
@@ -71,12 +75,16 @@ final class ControlStream extends OneRowStream implements SupportsTriggerAvailab
         if (start.get("live") == 0) {
             return 0;
         }
-        if (start.get("wm") != ahead) {
-            ahead = start.get("wm");
-            // By the clock that cannot be set from here on.
-            aheadUntil = System.nanoTime() / 1_000_000 + ahead + self.patience() - System.currentTimeMillis();
+        if (start.get("wm") != ahead) { // an earlier run of this query was told of it: only the wall clock is left
+            awaits(start.get("wm"), System.currentTimeMillis());
         }
         return aheadUntil - System.nanoTime() / 1_000_000;
+    }
+
+    /** A watermark is announced at the moment `now` of the clock that rules it; from here on by the clock that cannot be set. */
+    private void awaits(long watermark, long now) {
+        ahead = watermark;
+        aheadUntil = System.nanoTime() / 1_000_000 + watermark + self.patience() - now;
     }
 
     /** What stock Spark would do. An offset that stays as it is makes no batch, unless a source has rows or Spark has more to

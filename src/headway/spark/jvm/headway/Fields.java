@@ -46,6 +46,12 @@ final class Fields extends Offset {
         return new Fields(changed);
     }
 
+    Fields without(String name) {
+        Map<String, Long> changed = new LinkedHashMap<>(values);
+        changed.remove(name);
+        return new Fields(changed);
+    }
+
     @Override
     public String json() {
         StringJoiner fields = new StringJoiner(", ", "{", "}");
