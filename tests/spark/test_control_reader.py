@@ -24,7 +24,7 @@ def test_what_was_announced_ahead_waits_by_the_clock_that_announced_it() -> None
 
     gate = Gate(inbox, now=clock)
     gate.expect(QuerySpec("q", (InputSpec("a", 500),), Deadlines((Grid(1000),)), ahead=True), nameless=True)
-    options = {"host": "127.0.0.1", "port": str(gate.port), "secret": gate.secret, "fallback_ms": "0"}
+    options = {"host": "127.0.0.1", "port": str(gate.port), "secret": gate.secret}
     reader = ControlReader(options)
     ends: list[dict[str, int]] = []
     reading = threading.Thread(target=lambda: ends.append(reader._end(reader.initialOffset())))
