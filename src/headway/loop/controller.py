@@ -1,12 +1,12 @@
 """The loop that runs everything: one thread reads messages, asks the policy, and answers the gate."""
 
-import sys
 from dataclasses import dataclass, replace
 from time import thread_time
 from typing import Literal, Protocol
 
 from headway.estimate.pressure import Pressure
 from headway.estimate.slots import Slots
+from headway.loop.clock_steps import ClockSteps
 from headway.loop.drains import Drains
 from headway.loop.guards import STANDARD, Guard
 from headway.loop.inbox import Inbox
@@ -32,7 +32,7 @@ from headway.model.message import (
     Unreadable,
 )  # fmt: skip
 from headway.model.status import RuntimeStatus, State
-from headway.model.time import STEP_MS, Clock, WallMs
+from headway.model.time import Clock, WallMs
 from headway.model.view import QueryView, Snapshot
 
 
@@ -86,7 +86,6 @@ class StopWatch:
 
 
 GAUGE_EVERY_MS = 1_000
-FITS = 3  # batches that must fit to a clock before it is followed
 SAME_MS = 50  # holds whose ends are no further apart say the same
 
 
@@ -117,7 +116,6 @@ class Controller(Inbox):
         self.roll = Roll()
         self.rebuilt = 0
         self.trouble: str | None = None  # for which it last was
-        self.clock_step: str | None = None
         self.pressure, self.slots = self._begin
         self.fix_slots(slots)
         self.logs: dict[str, Partitions] = {}
@@ -125,8 +123,7 @@ class Controller(Inbox):
         self._batches = 0
         self._at_once: dict[str, int] = {}  # how many batches ran when this one began
         self._said: Decision | None = None
-        self._fits = (0, 0)  # batches since then whose rows fit to our clock, and to the wall clock
-        self._skew = 0  # by how much the wall clock was set, when we last looked
+        self._steps = ClockSteps(clock, lambda text: journal.note(clock.now(), "", text))
         self._drains = Drains()
         self._afloat: dict[str, WallMs] = {}  # in a batch since, let through before we were rebuilt
         self._views: list[QueryView] = []  # of all queries, as of the last look, and the same as columns
@@ -176,14 +173,16 @@ class Controller(Inbox):
                 self._changed.add(name)
                 self._batches += 1
                 tracker = self.queries[name]
-                self._clock_set(now)
+                self._steps.skew_ms()
                 skew = tracker.skew_ms
                 ours = tracker.by_our_clock(message)
                 if trouble := tracker.saw(ours, skew):
                     self.journal.note(now, name, trouble)
                 self.roll.batch(ours)
                 self.journal.batch(ours, tracker.view())
-                self._judge_clocks([i.agrees for i in tracker.inputs.values()], skew)
+                if self._steps.follow([i.agrees for i in tracker.inputs.values()], skew):
+                    self.logs.clear()  # they count by the clock that was wrong
+                    self._begin_anew()
             case Stalled(query=name, granted_at=at) if (runs := self._runs_since(name)) is not None and at in (None, runs):
                 self.queries[name].stall(True)
                 self._at_once.pop(name, None)  # how long it takes says nothing about our cores
@@ -197,7 +196,7 @@ class Controller(Inbox):
             case Drain():
                 self._drains.add(message)
             case Reached(source=source):
-                log = self._log(replace(message, at=WallMs(message.at - self._clock_set(now))))
+                log = self._log(replace(message, at=WallMs(message.at - self._steps.skew_ms())))
                 for name, tracker in self.queries.items():
                     try:
                         changed, news = tracker.reached(source, log)
@@ -271,36 +270,6 @@ class Controller(Inbox):
         self._at_once.clear()
         return failed
 
-    def _clock_set(self, now: WallMs) -> int:
-        """By how much the wall clock has been set since we looked at it first; what Spark and brokers say is by that."""
-        skew = self.clock.skew_ms()
-        if abs(skew - self._skew) >= STEP_MS or (self._skew and not skew):
-            self._skew, self._fits = skew, (0, 0)
-            text = f"the wall clock was set by {skew / 1000:+,.1f} s: time goes on as before until rows agree with it"
-            self.clock_step = text
-            self.journal.note(now, "", text)
-            sys.stderr.write(f"headway: {text}\n")
-        return skew
-
-    def _judge_clocks(self, agrees: list[tuple[bool, bool]], skew: int) -> None:
-        """After the wall clock was set, rows tell which one is right. A replay may fit to the wrong one by chance: as long
-        as any stream fits to ours, that is kept."""
-        self._fits = (self._fits[0] + sum(ours for ours, _ in agrees), self._fits[1] + sum(wall for _, wall in agrees))
-        if self._fits[1] >= FITS and not self._fits[0]:
-            self._follow_wall(skew)
-
-    def _follow_wall(self, skew: int) -> None:
-        """Rows agree with the wall clock, and not with ours, which was wrong from the start: begin anew by that."""
-        self.clock.follow_wall()
-        self._skew, self._fits = 0, (0, 0)
-        now = self.clock.now()
-        text = f"rows agree with the wall clock, which was set by {skew / 1000:+,.1f} s: it is followed"
-        self.journal.note(now, "", text)
-        sys.stderr.write(f"headway: {text}\n")
-        self.clock_step = text
-        self.logs.clear()
-        self._begin_anew()
-
     def _tracker(self, spec: QuerySpec) -> QueryTracker:
         return QueryTracker(spec, getattr(self.policy, "confidence", 0.95), self._aside)
 
@@ -308,7 +277,7 @@ class Controller(Inbox):
         """How things stand. For this thread; others ask with `look`."""
         return RuntimeStatus(
             self.clock.now(), type(self.policy).__name__, self.slots_now, self.roll.all(self.queries, self._afloat),
-            self.rebuilt, self.trouble, self.clock_step,
+            self.rebuilt, self.trouble, self._steps.said,
         )  # fmt: skip
 
     def turn(self) -> WallMs:
@@ -377,7 +346,7 @@ class Controller(Inbox):
         tracker = self.queries[decided.query]
         self._at_once[decided.query] = self._running + 1
         try:
-            tracker.skew_ms = self._clock_set(now)
+            tracker.skew_ms = self._steps.skew_ms()
             offset = tracker.granted(now, decided.announce)
             self._changed.add(decided.query)
             if self.actuator.release(decided.query, offset):
