@@ -28,7 +28,7 @@ class Lease:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
-            holder = file.read().strip() or "another process"
+            holder = file.read(200).strip("\0\n ") or "another process"  # a name, whatever else is in there
             file.close()
             raise SettingError("checkpoint", checkpoint, f"one that no running query uses; {holder} uses it") from None
         # Who holds it is a word for others: a disk that is full does not take the checkpoint away. Not through the file's
