@@ -52,6 +52,13 @@ def test_a_stream_by_another_clock_is_measured_by_its_own() -> None:
     assert stream.ahead and not stream.live(limited=False) and stream.newest == T + 9 * HOUR_MS
 
 
+def test_rows_that_came_in_time_by_their_broker_are_by_rows_if_our_clock_is_wrong() -> None:
+    """Their delays are by the broker's clock; ours is an hour ahead, and would refuse them all."""
+    stream = Liveness(10_000, 500, watched=True)
+    stream.saw(((100.0, 1.0),), EventMs(T - HOUR_MS), EventMs(T - HOUR_MS), WallMs(T), 500)
+    assert stream.recent and not stream.live(limited=False)
+
+
 def test_one_row_from_the_future_changes_nothing() -> None:
     stream = looked(looked(Liveness(10_000, 500), T, 100), T + 200, 100)
     assert looked(stream, T + 300, -9.0 * HOUR_MS).live(limited=False) and stream.newest == T + 100

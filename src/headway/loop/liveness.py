@@ -22,7 +22,7 @@ class Liveness:
 
     idle_after_ms: int | None  # None: the clock never rules
     most_ms: int  # how long stragglers are waited for at most
-    watched: bool = False  # a broker tells of silence between batches, and better
+    watched: bool = False  # a broker tells between batches who is waited for
     fastest: list[float] = field(default_factory=list)  # of the last batches with rows
     leads: list[tuple[float, float]] = field(default_factory=list)  # of the last batches: rows ahead of the clock, and all
     newest: EventMs | None = None
@@ -58,7 +58,7 @@ class Liveness:
         if delays or self.rows_at is None:
             self.rows_at = at
         self.idle = self.idle_after_ms is not None and at - self.rows_at >= self.idle_after_ms
-        self.behind = not self.watched and self.newest is not None and asked - self.newest > patience_ms
+        self.behind = self.newest is not None and asked - self.newest > patience_ms
 
     @property
     def ahead(self) -> bool:
@@ -79,7 +79,13 @@ class Liveness:
     @property
     def held_until(self) -> WallMs | None:
         """Until when a window that was announced already waits for a stream that has fallen silent."""
-        if self.rows_at is None or self.idle_after_ms is None or self.idle or not (self.recent and self.behind):
+        if (
+            self.watched
+            or self.rows_at is None
+            or self.idle_after_ms is None
+            or self.idle
+            or not (self.recent and self.behind)
+        ):
             return None
         return WallMs(self.rows_at + self.idle_after_ms)
 
