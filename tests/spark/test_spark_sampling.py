@@ -23,7 +23,7 @@ def rows(spark: Any, count: int, apart_ms: int, parts: int = 1) -> Any:
 
 
 def told(frame: Any, arrival: str | None = "came") -> dict[str, Any]:
-    made = Sample(F.col("v"), F.col("k"), ("ts", "v")).metric("mark", "ts", arrival, "v", "k")
+    made = Sample(F.col("v"), F.col("k"), ("ts", "v")).metric("mark", F.col("ts"), arrival, "v", "k")
     answer: dict[str, Any] = json.loads(frame.agg(made.alias("told")).collect()[0].told)
     return answer
 
