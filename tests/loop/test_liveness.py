@@ -75,3 +75,15 @@ def test_that_it_was_live_is_forgotten_after_twenty_batches() -> None:
     for n in range(LIVE_MEMORY):
         looked(stream, T + 1_000 * n, 5_000)
     assert not looked(stream, T + 60_000).live(limited=False)
+
+
+def test_a_stream_that_is_silent_again_and_again_goes_by_its_rows() -> None:
+    stream = looked(Liveness(10_000, 500), T, 100)
+    assert not looked(stream, T + 900).live(limited=False)
+    assert looked(stream, T + 1_000, 100).live(limited=False), "once is an accident"
+    looked(stream, T + 1_900)
+    assert not looked(stream, T + 2_000, 100).live(limited=False), "twice in twenty looks is what this stream is like"
+    for step in range(LIVE_MEMORY):
+        looked(stream, T + 3_000 + 100 * step, 100)
+    assert stream.live(limited=False), "twenty looks without show that it has changed"
+    assert looked(stream, T + 60_000).live(limited=False), "long silence is another matter"

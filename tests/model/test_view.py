@@ -1,6 +1,9 @@
 """What a view works out by itself: deadline, due time, ripe watermark, queue and cost."""
 
+from dataclasses import replace
+
 from headway.model.deadline import Deadlines, Grid
+from headway.model.time import WallMs
 from headway.model.view import SILENT_MOST_MS, InputView, MemoryView, QueryView
 from model.making import NOW, query, snapshot, stream
 
@@ -66,3 +69,12 @@ def test_a_snapshot_knows_who_waits_and_who_is_busy() -> None:
     seen = snapshot(query("a"), query("b", waiting_since=None), query("c"))
     assert [q.name for q in seen.waiting] == ["a", "c"] and seen.busy == 1
     assert not seen.memory.pressed and MemoryView(0.9, NOW).pressed
+
+
+def test_no_window_waits_for_a_stream_that_has_passed_it_and_its_patience() -> None:
+    def due(slowest: int | None) -> int | None:
+        silent = replace(stream(live=False), held_until=WallMs(NOW + 9_000), held_most_ms=10_000, slowest=slowest)
+        return QueryView("a", (silent,), OWED, granted_at=NOW, announced=NOW, swept=NOW - 3_000, ripens=NOW + 200).due
+
+    assert due(NOW + 200) == NOW + 200, "stock Spark would not wait either"
+    assert due(NOW + 199) == due(None) == NOW + 9_000

@@ -152,6 +152,27 @@ def test_the_controller_keeps_all_laws(tenth: int) -> None:
         assert not found, told(found, script)
 
 
+def test_the_first_report_after_a_hang_up_is_by_the_clock_as_it_was_set() -> None:
+    """Else its batch seems to be an hour old, the input from which no row could be taken idle, and its rows are refused."""
+    steps: tuple[Action, ...] = (
+        {"do": "step", "at": 11_650, "by": -3_600_000},
+        {"do": "step", "at": 52_000, "by": -3_600_000},
+    )
+    script = Script(
+        (Query(inputs=(Input("a", 3_000, 5_000, 3_600_000), Input("b", 500, None, None)), window_ms=10_000, mode="update"),),
+        (
+            stream(40_000, 60_000, every=1_000, delays=[50]),
+            stream(50_000, 70_000, input="b", every=2_500, delays=[500, 50]),
+            stream(40_000, 40_500, input="b", released=65_000),
+            *steps,
+            {"do": "hang-up", "at": 53_400, "query": "q", "down": 100},
+        ),
+        length_ms=90_000,
+    )
+    found = judged(script)[1]
+    assert not found, told(found, script)
+
+
 class Days(RuleBasedStateMachine):
     """A script that grows action by action, so that what breaks a law shrinks to something one can read."""
 

@@ -271,7 +271,9 @@ class Controller(Inbox):
         return failed
 
     def _tracker(self, spec: QuerySpec) -> QueryTracker:
-        return QueryTracker(spec, getattr(self.policy, "confidence", 0.95), self._aside)
+        tracker = QueryTracker(spec, getattr(self.policy, "confidence", 0.95), self._aside)
+        tracker.skew_ms = self._steps.skew_ms()  # its first report may be of a batch that nobody let through
+        return tracker
 
     def status(self) -> RuntimeStatus:
         """How things stand. For this thread; others ask with `look`."""

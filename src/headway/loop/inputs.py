@@ -82,18 +82,11 @@ class InputTracker:
         newest = seen.foremost if seen.newest is None and skew_ms < 0 else seen.newest
         self.liveness.saw(by_ours, newest, seen.foremost, began, self._keeps_up_ms(patience_ms), asked)
         slow = self._slow(began, patience_ms)
-        frontier = None if self.liveness.newest is None else EventMs(min(self.liveness.newest, LATEST))
-        slowest = frontier
-        if self.spec.slt_ms is not None and frontier is not None:
-            # No source has come further than the clock: rows from the future must not make the present late.
-            frontier = EventMs(min(frontier, began))
-            speaking = [p.newest for p in self.parts.values() if self._speaks(p, began)]
-            unheard = len(self.parts) < self.spec.parts and self._within_idle(began - self.first_at)
-            slowest = None if unheard else EventMs(min([*speaking, frontier]))
+        frontier, slowest = self._reached(slow, began)
         self.view = replace(
             self.view,
             patience_ms=patience_ms,
-            frontier=frontier if self.spec.slt_ms is not None else min([p.newest for p in slow], default=frontier),
+            frontier=frontier,
             slowest=slowest,
             rows_per_s=self.rate.rows_per_s,
             late_rows=self.view.late_rows + late_rows(seen, refused_below, wall - self._least_ms, wall),
@@ -103,6 +96,20 @@ class InputTracker:
             delay=self.epochs.view(self.confidence) if self.sampler is None else None,
         )
         self._judge(bool(slow))
+
+    def _reached(self, slow: list["PartTracker"], now: WallMs) -> tuple[EventMs | None, EventMs | None]:
+        """How far its rows have come, and those of the partition that is furthest behind; None: not known."""
+        if self.liveness.newest is None:
+            return None, None
+        frontier = EventMs(min(self.liveness.newest, LATEST))
+        if self.spec.slt_ms is None:
+            frontier = min([p.newest for p in slow], default=frontier)
+            return frontier, None if self.liveness.watched else frontier  # a broker knows of partitions that are behind
+        # No source has come further than the clock: rows from the future must not make the present late.
+        frontier = EventMs(min(frontier, now))
+        speaking = [p.newest for p in self.parts.values() if self._speaks(p, now)]
+        unheard = len(self.parts) < self.spec.parts and self._within_idle(now - self.first_at)
+        return frontier, None if unheard else EventMs(min([*speaking, frontier]))
 
     def _judge(self, slow_parts: bool) -> None:
         """Whether the clock rules, given all that is known."""

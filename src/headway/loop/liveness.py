@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from headway.model.time import EventMs, WallMs
 
 LIVE_MEMORY = 20  # batches with rows, over which the fastest row tells whether a stream keeps up
+LAPSES = 1  # how often it may have fallen behind in as many looks: a stream sparser than its patience goes by its rows
 LEAD_MS = 60_000  # clocks differ: a row this far ahead of ours may still tell how far its stream has come
 
 Histogram = Sequence[tuple[float, float]]  # delay in ms, rows
@@ -27,6 +28,7 @@ class Liveness:
     leads: list[tuple[float, float]] = field(default_factory=list)  # of the last batches: rows ahead of the clock, and all
     newest: EventMs | None = None
     rows_at: WallMs | None = None  # when rows last came, or when we first looked
+    lapses: list[bool] = field(default_factory=list)  # of the last looks: whether it was behind, and not before
     behind: bool = False  # it has fallen silent, or behind: at the last look its newest row was older than our patience
     idle: bool = False
     caught_at: WallMs | None = None  # when a look found nothing left to read
@@ -58,7 +60,8 @@ class Liveness:
         if delays or self.rows_at is None:
             self.rows_at = at
         self.idle = self.idle_after_ms is not None and at - self.rows_at >= self.idle_after_ms
-        self.behind = self.newest is not None and asked - self.newest > patience_ms
+        before, self.behind = self.behind, self.newest is not None and asked - self.newest > patience_ms
+        self.lapses = [*self.lapses[1 - LIVE_MEMORY :], self.behind and not before]
 
     @property
     def ahead(self) -> bool:
@@ -74,7 +77,7 @@ class Liveness:
         """Whether the clock rules. A source that hands out portions may have more: only silence shows that it has not."""
         if self.idle_after_ms is None or not self.recent:
             return False
-        return self.idle or (not limited and not self.behind)
+        return self.idle or (not limited and not self.behind and sum(self.lapses) <= LAPSES)
 
     @property
     def held_until(self) -> WallMs | None:

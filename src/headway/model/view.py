@@ -54,10 +54,12 @@ class InputView:
     slt_ms: int | None = None  # behind a slack gate: see `ripe_at_gate`
     slowest: EventMs | None = None  # the newest event time of that partition which is furthest behind; None: one is unheard
 
-    def held(self, due: int) -> int:
-        """When a window may be swept that would be due then if nobody were behind."""
+    def held(self, due: int, end: int) -> int:
+        """When a window that ends there may be swept, which would be due then if nobody were behind."""
         if self.held_until is None or self.held_until <= due:
             return due
+        if self.slowest is not None and self.slowest - self.patience_ms >= end:
+            return due  # whoever is silent now has spoken for that window, and stock Spark would not wait either
         return self.held_until if self.held_most_ms is None else min(self.held_until, due + self.held_most_ms)
 
     def ripe(self, now: WallMs) -> int | None:
@@ -160,8 +162,8 @@ class QueryView:
         return WallMs(min(due, self.granted_at + SILENT_MOST_MS))
 
     def _held(self, due: int) -> WallMs:
-        """When a window may be swept that would be due then if no input were behind."""
-        return WallMs(max((i.held(due) for i in self.inputs), default=due))
+        """When the coming window may be swept, which would be due then if no input were behind."""
+        return WallMs(max((i.held(due, self.deadline) for i in self.inputs), default=due))
 
     def _sweeps_at(self) -> WallMs | None:
         """When the watermark that is announced may be acted upon; at once, if it was ripe by its rows when it was."""

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from headway.loop.sampler import CELL_MS
 from headway.sim.scripts.reasons import Evidence, by_rows_only, setting, stock_batches, told
-from headway.sim.scripts.reports import AHEAD_MS, beyond
+from headway.sim.scripts.reports import AHEAD_MS, OLD_BINS, beyond
 from headway.sim.scripts.script import Query
 from headway.sim.scripts.trace import Kept, Look, Trace
 
@@ -92,17 +93,21 @@ def future_rows_are_beyond_the_horizon(trace: Trace, kept: Kept) -> Iterator[str
 def late_rows_are_counted(trace: Trace, kept: Kept) -> Iterator[str]:
     """As many rows are counted as late as were refused for at least one window, in batches that were reported.
 
-    Exactly, where windows end on tenths of a second, which is how finely late rows are told apart.
+    Exactly, where windows end on tenths of a second, which is how finely late rows are told apart, and the old rows of a
+    batch are from no more tenths than a report has room for.
     """
     exact = kept.spark.windows.size_ms % 100 == 0 and kept.spark.windows.slide_ms % 100 == 0
+    tenths = [{r.event // CELL_MS for r in rows if r.event} for look in kept.batches for rows in look.read.values()]
+    crowded = max(map(len, tenths), default=0) > OLD_BINS
     refused = {key for look in _reported(kept) if look.ran for _, key in look.ran.refused}
     # Of the first batch after a start nobody says by which watermark it refuses: it may be counted too much.
-    again = len(kept.starts) > 1 or any(a["do"] in ("controller", "hang-up", "step") for a in trace.script.actions)
+    stepped = any(a["do"] == "step" for a in trace.script.actions)
+    again = len(kept.starts) > 1 or stepped or any(a["do"] in ("controller", "hang-up") for a in trace.script.actions)
     for name, rows in kept.rows.items():
         there = sum(r.key in refused for r in rows)
         said = trace.counted.get((kept.last.name, name), {}).get("late", 0)
-        # By another input's shorter patience rows may be refused that are told of by their delays only.
-        near = abs(said - there) <= (max(2, there / 10) if len(kept.rows) > 1 else 0)
+        # By another input's shorter patience, or by a clock that was set back, rows may be refused that only delays tell of.
+        near = abs(said - there) <= (max(2, there / 10) if len(kept.rows) > 1 or stepped or crowded else 0)
         if bool(said) < bool(there) or (exact and not near and (said < there or not again)):
             yield f"{there} rows of {name} were refused, and {said} were counted as late"
 
@@ -164,7 +169,7 @@ def queries_with_rows_are_read(trace: Trace, kept: Kept) -> Iterator[str]:
         since = _waiting_since(kept, look)
         if since is None or (kept.ended and look is looks[-1]):
             continue
-        allowed = _patience_of(trace, look)
+        allowed = _patience_of(trace, kept, look)
         # Whoever was away starts anew: the promise holds from when the query, and the controller, were back.
         since = max([since, *(to for begin, to in kept.away if begin < until and to > since)])
         if until - since > allowed:
@@ -197,14 +202,28 @@ def _offsets_before(kept: Kept, look: Look) -> dict[str, int]:
     return found
 
 
-def _patience_of(trace: Trace, look: Look) -> int:
+def _patience_of(trace: Trace, kept: Kept, look: Look) -> int:
     queries = trace.script.queries
     costs = sum(2 * (q.fixed_ms + q.per_row_ms * 50) for q in queries)
     if len(queries) == 1 and look.query.mode == "update" and not look.query.trigger_ms:
-        return FRESH_MS + costs
-    pending = look.end["wm"] > (look.ran.swept if look.ran else 0)
-    held = max(i.idle_after_ms or 0 for i in look.query.inputs) if pending else 0
-    return READ_MS * len(queries) + SLACK_MS + costs + 2 * look.query.trigger_ms + held
+        return FRESH_MS + costs + _held_ms(kept, look)
+    return READ_MS * len(queries) + SLACK_MS + costs + 2 * look.query.trigger_ms + _held_ms(kept, look)
+
+
+def _held_ms(kept: Kept, look: Look) -> int:
+    """A watermark that is announced waits for inputs that were seen to be silent, and so does whatever comes meanwhile."""
+    if look.end["wm"] <= (look.ran.swept if look.ran else 0):
+        return 0
+    read = _offsets_before(kept, look) if look.batch is None else kept.spark.log[look.batch].end
+    return max(
+        (
+            i.idle_after_ms or 0
+            for i in look.query.inputs
+            if max((r.event for r in kept.rows[i.name][: read.get(i.name, 0)] if r.event), default=0)
+            < look.granted_at - i.patience_ms
+        ),
+        default=0,
+    )
 
 
 def nobody_is_stuck(trace: Trace, kept: Kept) -> Iterator[str]:

@@ -64,12 +64,12 @@ class Evidence:
         return next((look for look in self.batches if look.ran is not None and look.ran.swept >= end), None)
 
     def before(self, at: int, run: int | None = None) -> list[Look]:
-        """Looks that were over by then, of one run if it is named."""
+        """Looks that were over by then; if a run is named, those that it began, or ran again because they were logged."""
         return [
             look
             for look in self.looks
             if look.granted_at < at
-            and (run is None or look.run == run)
+            and (run is None or run in (look.run, look.done_run))
             and (look.batch is None or (look.done_at is not None and look.done_at <= at))
         ]
 

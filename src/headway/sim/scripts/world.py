@@ -87,6 +87,7 @@ class _Life:
     down_ms: int = 0
     faults: list[Action] = field(default_factory=list)  # of its next reports
     report: tuple[BatchSeen, Look] | None = None  # not yet told
+    told_from: int = 0  # reports come in the order of their batches: one that is delayed delays those after it
     ends: dict[str, int] | None = None  # how far a bounded run goes
 
     @property
@@ -201,7 +202,7 @@ class World:
         """Stop it where it stands; it comes back later."""
         if not life.up:
             return
-        life.up, life.waiting, life.report = False, None, None
+        life.up, life.waiting, life.report, life.told_from = False, None, None, 0
         life.kept.away.append((self.now, self.now + down_ms + STARTING_MS))
         if life.known:
             self._tell(Gone(life.query.name))
@@ -318,10 +319,16 @@ class World:
         if fault["how"] == "drop":
             return
         if fault["how"] == "delay":
-            self._later(life, fault["by"], lambda: self._told(told, look))
-            return
-        for _ in range(2 if fault["how"] == "repeat" else 1):
-            self._told(told, look)
+            life.told_from = self.now + fault["by"]
+
+        def tell() -> None:
+            for _ in range(2 if fault["how"] == "repeat" else 1):
+                self._told(told, look)
+
+        if life.told_from > self.now:
+            self._later(life, life.told_from - self.now, tell)
+        else:
+            tell()
 
     def _told(self, told: BatchSeen, look: Look) -> None:
         if self.mind is not None:
