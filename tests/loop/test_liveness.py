@@ -59,6 +59,15 @@ def test_rows_that_came_in_time_by_their_broker_are_by_rows_if_our_clock_is_wron
     assert stream.recent and not stream.live(limited=False)
 
 
+def test_rows_that_came_in_time_by_their_broker_are_by_rows_if_our_clock_is_far_behind() -> None:
+    """Ninety seconds behind, after a restart: no row is near our clock, and the watermark must not stand still for that."""
+    stream = Liveness(None, 500)
+    for step in range(3):
+        event = EventMs(T + 90_000 + 100 * step)
+        stream.saw(((250.0, 10.0),), None, event, WallMs(T + 100 * step), 500)
+        assert stream.newest == event and not stream.live(limited=False)
+
+
 def test_one_row_from_the_future_changes_nothing() -> None:
     stream = looked(looked(Liveness(10_000, 500), T, 100), T + 200, 100)
     assert looked(stream, T + 300, -9.0 * HOUR_MS).live(limited=False) and stream.newest == T + 100

@@ -49,7 +49,10 @@ class Liveness:
         """
         asked = at if asked is None else asked
         if delays:
-            self.leads = [*self.leads[1 - LIVE_MEMORY :], _lead(delays)]
+            ahead, rows = _lead(delays)
+            # By a broker's clock rows may be in time which are all ahead of ours.
+            all_ahead = newest is None and foremost is not None
+            self.leads = [*self.leads[1 - LIVE_MEMORY :], (rows if all_ahead else ahead, rows)]
             if (soonest := fastest_ms(delays)) is not None and not self.ahead:
                 self.fastest = [*self.fastest[1 - LIVE_MEMORY :], soonest]
             reached = foremost if self.ahead else newest
