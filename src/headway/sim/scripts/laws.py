@@ -107,7 +107,8 @@ def late_rows_are_counted(trace: Trace, kept: Kept) -> Iterator[str]:
         there = sum(r.key in refused for r in rows)
         said = trace.counted.get((kept.last.name, name), {}).get("late", 0)
         # By another input's shorter patience, or by a clock that was set back, rows may be refused that only delays tell of.
-        near = abs(said - there) <= (max(2, there / 10) if len(kept.rows) > 1 or stepped or crowded else 0)
+        rough = 5 if crowded else 2 if len(kept.rows) > 1 or stepped else 0
+        near = abs(said - there) <= (max(rough, there / 10) if rough else 0)
         if bool(said) < bool(there) or (exact and not near and (said < there or not again)):
             yield f"{there} rows of {name} were refused, and {said} were counted as late"
 
@@ -215,15 +216,14 @@ def _held_ms(kept: Kept, look: Look) -> int:
     if look.end["wm"] <= (look.ran.swept if look.ran else 0):
         return 0
     read = _offsets_before(kept, look) if look.batch is None else kept.spark.log[look.batch].end
-    return max(
-        (
-            i.idle_after_ms or 0
-            for i in look.query.inputs
-            if max((r.event for r in kept.rows[i.name][: read.get(i.name, 0)] if r.event), default=0)
-            < look.granted_at - i.patience_ms
-        ),
-        default=0,
-    )
+    # A batch that was run again tells of its rows when they are older still.
+    seen_at = look.granted_at if look.done_at is None or look.done_run == look.run else look.done_at
+    held = 0
+    for i in look.query.inputs:
+        events = [r.event for r in kept.rows[i.name][: read.get(i.name, 0)] if r.event is not None]
+        newest = max((e for e in events if e <= seen_at), default=0)
+        held = max(held, (i.idle_after_ms or 0) if newest < seen_at - i.patience_ms else 0)
+    return held
 
 
 def nobody_is_stuck(trace: Trace, kept: Kept) -> Iterator[str]:
