@@ -134,6 +134,25 @@ def test_a_stream_that_falls_silent_is_idle_until_a_row_comes() -> None:
     assert not track.view().inputs[0].idle
 
 
+def test_an_offset_tells_that_the_clock_ruled_if_only_for_the_input_that_speaks() -> None:
+    """Else a controller that begins anew would sweep at once what was announced ahead."""
+    both = tuple(InputSpec(name, 200, idle_after_ms=5_000) for name in ("rows", "silent"))
+    track = QueryTracker(QuerySpec("q", both, Deadlines((Grid(3_000),)), ahead=True))
+    track.asked(WallMs(T), FRESH)
+    for n in range(6):
+        seen = (rows(10, T + 1_000 * n - 50), InputSeen("silent", 0, None, None, ()))
+        track.granted(WallMs(T + 1_000 * n), None)
+        began = WallMs(T + 1_000 * n)
+        track.saw(BatchSeen("q", n, began, WallMs(began + 100), 100, 10, None, seen))
+        track.asked(WallMs(began + 100), FRESH)
+    assert track.view().leads and track.view().inputs[1].idle
+    offset = track.granted(WallMs(T + 5_200), EventMs(T + 6_000))
+    assert offset["wm"] == T + 6_000 and offset["live"] == 1
+    anew = QueryTracker(track.spec)
+    anew.asked(WallMs(T + 5_300), offset)
+    assert anew.view().due == T + 6_200
+
+
 def test_a_stream_that_never_had_a_row_is_idle_after_a_while_too() -> None:
     track = tracker(idle_after_ms=10_000)
     for ms in range(0, 11_000, 1_000):

@@ -17,6 +17,7 @@ from headway.cli import (
     bench_klink,
     bench_merge,
     bench_report,
+    bench_scripts,
     bench_session,
     bench_silence,
     bench_soak,
@@ -40,6 +41,7 @@ app.command("coverage")(bench_coverage.coverage)
 app.command("gate")(bench_gate.gate)
 app.command("crash")(bench_crash.crash)
 app.command("chaos")(bench_chaos.chaos)
+app.command("scripts")(bench_scripts.scripts)
 app.command("merge")(bench_merge.merge)
 app.command("report")(bench_report.report)
 

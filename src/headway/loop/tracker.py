@@ -211,7 +211,8 @@ class QueryTracker:
             self.announced, self._slts[0] = announce, float(min((t.view.slt_ms or 0 for t in self._gates), default=0))
         elif not sampling:
             return self.start
-        return {"seq": self.start["seq"] + 1, "wm": self.announced, "live": int(live), **sampling}
+        # Whoever begins anew from this offset must know that the clock ruled, if only for the inputs that speak.
+        return {"seq": self.start["seq"] + 1, "wm": self.announced, "live": int(view.live), **sampling}
 
     def view(self) -> QueryView:
         if self._view is None:

@@ -215,25 +215,27 @@ def _held_ms(kept: Kept, look: Look) -> int:
     """A watermark that is announced waits for inputs that were seen to be silent, and so does whatever comes meanwhile."""
     if look.end["wm"] <= (look.ran.swept if look.ran else 0):
         return 0
-    read = _offsets_before(kept, look) if look.batch is None else kept.spark.log[look.batch].end
-    # A batch that was run again tells of its rows when they are older still.
-    seen_at = look.granted_at if look.done_at is None or look.done_run == look.run else look.done_at
+    # A batch that was run again tells of its rows when they are older still, and whoever began anew knows of no others.
+    run = look.done_run or look.run
+    seen_at = look.granted_at if look.done_at is None or run == look.run else look.done_at
+    known = [other for other in kept.looks if run in (other.run, other.done_run) and other.granted_at <= look.granted_at]
     held = 0
     for i in look.query.inputs:
-        events = [r.event for r in kept.rows[i.name][: read.get(i.name, 0)] if r.event is not None]
-        newest = max((e for e in events if e <= seen_at), default=0)
-        held = max(held, (i.idle_after_ms or 0) if newest < seen_at - i.patience_ms else 0)
+        events = [r.event for other in known for r in other.taken[i.name] if r.event is not None and r.event <= seen_at]
+        held = max(held, (i.idle_after_ms or 0) if max(events, default=0) < seen_at - i.patience_ms else 0)
     return held
 
 
 def nobody_is_stuck(trace: Trace, kept: Kept) -> Iterator[str]:
     """When fresh rows have come for a while, every window has come out that stock Spark would have put out long ago.
 
-    Only rows count that the controller was told of: what it cannot know, it need not act upon. And a single row from the
-    future closes no window here: to follow it, as stock Spark does, is allowed, but nobody waits for that.
+    Only rows count that the controller was told of in the last run: what it cannot know, it need not act upon. And a single
+    row from the future closes no window here: to follow it, as stock Spark does, is allowed, but nobody waits for that.
     """
     query: Query = kept.last
     if not _promises(trace):
+        return
+    if any(to > trace.end for _, to in kept.away):
         return
     if not kept.looks or (query.bounded and not kept.ended):
         yield "it never ran" if not kept.looks else "a bounded run has not ended"
@@ -242,7 +244,10 @@ def nobody_is_stuck(trace: Trace, kept: Kept) -> Iterator[str]:
     stock = max(
         (spark.watermark for look, spark, _ in stock_batches(kept) if (look.done_at or 0) <= trace.end - settle), default=0
     )
-    told_of = [look for look in _reported(kept) if (look.told_at or 0) <= trace.end - settle]
+    runs = len(kept.starts)
+    told_of = [
+        look for look in _reported(kept) if (look.told_at or 0) <= trace.end - settle and runs in (look.run, look.done_run)
+    ]
     bounds = [
         max(
             (

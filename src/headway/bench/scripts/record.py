@@ -1,0 +1,172 @@
+"""What really happened to a query, from Spark's own logs: which rows each batch read, by which watermark, when.
+
+The model of Spark (`sim/scripts/engine.py`) is given the same batches. Where it says another watermark or other rows in a
+result than Spark did, that is told: then either of them is wrong, and no law can be trusted.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headway.bench.scripts.stage import Part
+from headway.sim.scripts.engine import Row, SparkQuery
+from headway.sim.scripts.line import SHIFT_MS, Line, Offset
+from headway.sim.scripts.reports import beyond
+from headway.sim.scripts.script import Query
+from headway.sim.scripts.trace import Came, Kept, Look, Trace
+
+FIRST = Line().first
+
+
+@dataclass(frozen=True)
+class Logged:
+    """One entry of Spark's offset log."""
+
+    batch: int
+    watermark: int
+    timestamp: int
+    control: Offset
+    files: tuple[int, ...]  # by file source: how far its own log has come
+    done_at: int | None  # when it was committed
+
+
+@dataclass
+class Record:
+    """A trace that the laws can be held against, what the sinks have, and where the model differs."""
+
+    trace: Trace
+    kept: Kept
+    differs: list[str] = field(default_factory=list)
+    late: set[int] = field(default_factory=set)  # ids in the side table, as late for at least one window
+    aside: set[int] = field(default_factory=set)  # ids in the side table, as from the future
+    stock: dict[int, set[int]] = field(default_factory=dict)  # by window end: what stock Spark put out
+
+
+def record(part: Part, end: int) -> Record:
+    """Read everything that a script has left behind."""
+    query = part.query
+    first = part.script.queries[0]
+    spark = SparkQuery(first.windows, dict.fromkeys(part.rows, SHIFT_MS), first.mode)
+    made = Record(Trace(part.script, {}, end=end), Kept(spark, {}, away=part.away, ended=part.ended, last=query))
+    made.trace.queries[first.name] = made.kept
+    made.kept.starts = [at for at, _ in part.settings]
+    checkpoint = part.folder / "checkpoints" / "headway"
+    read_in = _read_in(part, checkpoint)
+    made.kept.rows = {name: [c for _, came in sorted(read_in[name].items()) for c in came] for name in part.rows}
+    for name, rows in part.rows.items():
+        known = {c.key for c in made.kept.rows[name]}
+        made.kept.rows[name] += [c for c in rows if c.key not in known]
+    sinks = _sink(part.folder / "headway")
+    run, before, last = 0, dict.fromkeys(part.rows, -1), FIRST
+    names = list(part.rows)
+    for logged in _log(checkpoint, names):
+        began_in = _run_at(part, logged.timestamp)
+        if began_in != run:
+            run = began_in
+            spark.restart(dict.fromkeys(part.rows, SHIFT_MS))
+        settings = part.settings[run - 1][1]
+        upto = dict(zip(names, logged.files, strict=True))
+        read = {n: [c for k in range(before[n] + 1, upto[n] + 1) for c in read_in[n].get(k, [])] for n in names}
+        taken = {
+            n: [c for c in rows if not beyond(c.event, logged.timestamp, _horizon(settings, n))] for n, rows in read.items()
+        }
+        counts = {n: sum(map(len, (read_in[n].get(k, []) for k in range(upto[n] + 1)))) for n in names}
+        begun = spark.begin({"control": logged.control, **counts}, logged.timestamp)
+        if begun.watermark != logged.watermark:
+            made.differs.append(f"batch {logged.batch} swept {logged.watermark}, the model {begun.watermark}")
+        look = Look(
+            settings, run, logged.timestamp, logged.timestamp, logged.timestamp, read, taken, last, logged.control,
+            gated=True, batch=logged.batch,
+        )  # fmt: skip
+        made.kept.looks.append(look)
+        given = [Row(c.key, c.input, c.event) for of_input in taken.values() for c in of_input]
+        ran = spark.run(begun, given, Line().rows(last, logged.control))
+        before, last = upto, logged.control
+        if logged.done_at is None:
+            break
+        done_run = _run_at(part, logged.done_at)
+        if done_run != run:  # it was run again by the next run
+            run = done_run
+            spark.restart(dict.fromkeys(part.rows, SHIFT_MS))
+        spark.put_out(ran)
+        spark.commit(ran)
+        look.ran, look.done_at, look.done_run, look.told_at = ran, logged.done_at, done_run, logged.done_at
+        there = {end: set(keys) for end, keys in sinks.get(logged.batch, {}).items()}
+        if there != {end: set(keys) for end, keys in ran.out.items()}:
+            made.differs.append(f"batch {logged.batch} put out {there}, the model {dict(ran.out)}")
+    for row in _side_table(part.folder / "late"):
+        (made.aside if row["reason"] == "future" else made.late).add(row["row"]["id"])
+    for batch in _sink(part.folder / "stock").values():
+        for window_end, keys in batch.items():
+            made.stock[window_end] = set(keys)  # in update mode the last is the whole
+    return made
+
+
+def _run_at(part: Part, at: int) -> int:
+    """Counts from 1."""
+    return max(1, sum(start <= at for start, _ in part.settings))
+
+
+def _horizon(query: Query, name: str) -> int | None:
+    return next(i.horizon_ms for i in query.inputs if i.name == name)
+
+
+def _log(checkpoint: Path, names: list[str]) -> Iterator[Logged]:
+    order = _order(checkpoint, names)
+    for file in sorted((checkpoint / "offsets").glob("[0-9]*"), key=lambda f: int(f.name)):
+        _, metadata, *lines = file.read_text().splitlines()
+        told = json.loads(metadata)
+        offsets = [None if line == "-" else json.loads(line) for line in lines]
+        control = next(o for o in offsets if o is not None and "seq" in o)
+        of_files = [o for o in offsets if o is None or "seq" not in o]  # a dash: it has not found anything yet
+        files = {n: -1 if o is None else o["logOffset"] for n, o in zip(order, of_files, strict=True)}
+        commit = checkpoint / "commits" / file.name
+        done = commit.stat().st_mtime_ns // 1_000_000 if commit.exists() else None
+        yield Logged(
+            int(file.name), told["batchWatermarkMs"], told["batchTimestampMs"], control,
+            tuple(files[n] for n in names), done,
+        )  # fmt: skip
+
+
+def _order(checkpoint: Path, names: list[str]) -> list[str]:
+    """Which input each file source reads, by its own log; one that has found nothing is the one that is left."""
+    sources = sorted((checkpoint / "sources").glob("[0-9]*"), key=lambda f: int(f.name))
+    found = [next((Path(entry["path"]).parent.name for entry in _entries(source)), None) for source in sources]
+    left = iter(n for n in names if n not in found)
+    return [next(left) if name is None else name for name in found]
+
+
+def _read_in(part: Part, checkpoint: Path) -> dict[str, dict[int, list[Came]]]:
+    """By input: which rows are in each entry of its source's own log."""
+    found: dict[str, dict[int, list[Came]]] = {name: {} for name in part.rows}
+    for source in sorted((checkpoint / "sources").glob("[0-9]*")):
+        seen: set[str] = set()
+        for entry in _entries(source):
+            path = Path(entry["path"])
+            if path.name not in seen:
+                seen.add(path.name)
+                found[path.parent.name].setdefault(entry["batchId"], []).extend(part.files[path.name])
+    return found
+
+
+def _entries(source: Path) -> Iterator[dict[str, Any]]:
+    for file in sorted(source.glob("[0-9]*")):
+        for line in file.read_text().splitlines()[1:]:
+            yield json.loads(line)
+
+
+def _sink(folder: Path) -> dict[int, dict[int, list[int]]]:
+    """By batch, then by the window's end."""
+    return {
+        int(file.stem): {int(end): keys for end, keys in json.loads(file.read_text()).items()}
+        for file in sorted(folder.glob("*.json"), key=lambda f: int(f.stem))
+    }
+
+
+def _side_table(folder: Path) -> Iterator[dict[str, Any]]:
+    for file in sorted(folder.glob("query=*/batch=*/*")):
+        if not file.name.startswith((".", "_")):
+            for line in file.read_text().splitlines():
+                yield json.loads(line)
