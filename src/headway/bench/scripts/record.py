@@ -51,7 +51,7 @@ def record(part: Part, end: int) -> Record:
     spark = SparkQuery(first.windows, dict.fromkeys(part.rows, SHIFT_MS), first.mode)
     made = Record(Trace(part.script, {}, end=end), Kept(spark, {}, away=part.away, ended=part.ended, last=query))
     made.trace.queries[first.name] = made.kept
-    made.kept.starts = [at for at, _ in part.settings]
+    made.kept.starts, made.kept.anew = [at for at, _ in part.settings], part.anew
     checkpoint = part.folder / "checkpoints" / "headway"
     read_in = _read_in(part, checkpoint)
     made.kept.rows = {name: [c for _, came in sorted(read_in[name].items()) for c in came] for name in part.rows}

@@ -21,6 +21,7 @@ from headway.sim.scripts.trace import Came
 ALIGNED_MS = 10_000  # a script's midnight: windows that divide it begin with it
 STOCK_TRIGGER = "2 seconds"  # stock Spark with its own trigger takes all cores for itself
 ROWS_MS = 4_000  # after its end, all rows of a script have come in
+NOTICED_MS = 100  # until a line that was cut, or a controller that failed, is back
 SCHEMA = "ts timestamp, id long"
 
 
@@ -59,6 +60,7 @@ class Part:
     files: dict[str, list[Came]] = field(default_factory=dict)  # by the file's name
     settings: list[tuple[int, Query]] = field(default_factory=list)  # from when on, for each run
     away: list[tuple[int, int]] = field(default_factory=list)
+    anew: list[int] = field(default_factory=list)  # when it was made known to a controller, or the controller began anew
     trouble: list[str] = field(default_factory=list)
     ended: bool = False
 
@@ -83,7 +85,7 @@ def play(spark: Any, scripts: Sequence[tuple[int, Script]], folder: Path) -> tup
         for kind in ("headway", "stock"):
             (part.folder / kind).mkdir()
     with hw.Runtime(spark, journal=folder / "journal.db") as rt:
-        acts = [Act(rt, part) for part in parts]
+        acts = [Act(rt, part, parts) for part in parts]
         _all(acts, Act.begin)
         midnight = -(-(_now() + 1_000) // ALIGNED_MS) * ALIGNED_MS
         end = midnight + LENGTH_MS + CLOSING_MS
@@ -102,6 +104,7 @@ class Act:
 
     rt: Any
     part: Part
+    all: Sequence[Part]
     runs: int = 0
     query: Any = None
     stock: Any = None
@@ -118,6 +121,7 @@ class Act:
         self.runs += 1
         self.part.settings.append((_now(), query))
         self.query = self._start(query, headway=True)
+        self.part.anew.append(_now())
         self.stock = self._start(query, headway=False)
 
     def _start(self, query: Query, headway: bool) -> Any:
@@ -187,8 +191,11 @@ class Act:
                 self.sink.fails = action["when"]
             case "controller":
                 self.rt.controller.post(Look(_raise))
+                for part in self.all:
+                    part.anew.append(_now() + NOTICED_MS)
             case "hang-up":
                 self._cut()
+                self.part.anew.append(_now() + NOTICED_MS)
 
     def _again(self, query: Query, down_ms: int) -> None:
         began = _now()

@@ -6,7 +6,8 @@ window are refused. Each input of the query must have given one of these reasons
 
     rows    newest event time read before - patience >= E: what stock Spark goes by
     clock   it was live: at the last look before the announcement, and before E if that is later, its newest row was no older
-            than patience; and patience was over when the window was swept, ten seconds after the announcement at most.
+            than patience, as far as reports had come in; and patience was over when the window was swept, ten seconds after
+            the announcement at most. Of looks after it a controller knows nothing that began anew meanwhile.
     idle    it had no row for `idle_after` when the window was announced or swept, and had been live. One that never was live
             may be left out too, but only while another input gives a better reason.
 
@@ -96,8 +97,12 @@ class Evidence:
 
     def _live(self, name: str, end: int, announced: Look, swept: Look) -> bool:
         """By the last look before the window was announced; and if that was ahead of its end, by the last before its end."""
-        patience = setting(announced, name).patience_ms
-        looks = self.before(max(announced.granted_at, min(end, swept.granted_at)), announced.run)
+        patience, until = setting(announced, name).patience_ms, max(announced.granted_at, min(end, swept.granted_at))
+        if any(announced.granted_at < anew <= swept.granted_at for anew in self.kept.anew):
+            until = announced.granted_at  # whoever began anew knows that it was announced, and nothing else
+        looks = [
+            x for x in self.before(until, announced.run) if x.batch is None or (x.told_at is not None and x.told_at <= until)
+        ]
         if not looks or end + patience - announced.granted_at > MOST_AHEAD_MS:
             return False
         events = [r.event for look in looks for r in look.taken[name] if r.event is not None]
@@ -130,7 +135,9 @@ class Evidence:
             return None
         # The last rows before a silence wait for a look, and are old when they are read: the looks before that count too.
         live = any(self._fresh(looks[n], name) for n in spoken[-LIVE_MEMORY:])
-        return "idle" if live and swept.granted_at >= end + given.patience_ms - CLOCK_MS else "left out"
+        clocks = [off for _, off in self._clocks(moment, swept.granted_at)]
+        over = any(swept.granted_at + off >= end + given.patience_ms - CLOCK_MS for off in clocks)
+        return "idle" if live and over else "left out"
 
     def _fresh(self, look: Look, name: str) -> bool:
         """Whether its newest row was read within patience of its event time, by one clock or the other."""

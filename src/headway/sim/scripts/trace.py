@@ -56,6 +56,7 @@ class Kept:
     rows: dict[str, list[Came]]  # by input, in the order in which its source has them
     looks: list[Look] = field(default_factory=list)
     away: list[tuple[int, int]] = field(default_factory=list)  # down, or without a controller: from, to
+    anew: list[int] = field(default_factory=list)  # when a controller was told of it that knew nothing of its rows
     ended: bool = False  # a bounded run is over
     last: Query = field(default_factory=Query)  # its settings at the end
     starts: list[int] = field(default_factory=list)

@@ -191,6 +191,7 @@ class World:
     def _introduce(self, life: _Life) -> None:
         if self.mind is not None and not life.known and self.now >= life.cut_until:
             life.known = True
+            life.kept.anew.append(self.now)
             self._tell(Started(life.query.spec))
 
     def _later(self, life: _Life, ms: int, action: Callable[[], None]) -> None:
@@ -394,6 +395,8 @@ class World:
             return
         unheard, self._unheard = self._unheard or [], None
         mind.rebuild("the script says so")
+        for life in self.lives.values():
+            life.kept.anew.append(self.now)
         for message in unheard:
             self._tell(message)
 
@@ -403,6 +406,8 @@ class World:
         self.mind, self._unheard = None, None
         for life in self.lives.values():
             life.known = False
+            if not life.up:  # it may come back before the controller does
+                life.kept.away.append((self.now, self.now + down_ms + STARTING_MS))
             self._die(life, down_ms, {})
 
         def begin() -> None:
