@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headway.loop.sampler import CELL_MS
 from headway.sim.scripts.reasons import Evidence, by_rows_only, setting, stock_batches, told
 from headway.sim.scripts.reports import AHEAD_MS, OLD_BINS, beyond
-from headway.sim.scripts.script import Query
+from headway.sim.scripts.script import Query, kind_of
 from headway.sim.scripts.trace import Kept, Look, Trace
 
 READ_MS = 10_000  # a query with rows is let through within this, times the number of queries
@@ -93,25 +93,26 @@ def future_rows_are_beyond_the_horizon(trace: Trace, kept: Kept) -> Iterator[str
 def late_rows_are_counted(trace: Trace, kept: Kept) -> Iterator[str]:
     """As many rows are counted as late as were refused for at least one window, in batches that were reported.
 
-    Exactly, where windows end on tenths of a second, which is how finely late rows are told apart, and the old rows of a
-    batch are from no more tenths than a report has room for.
+    One by one in a plain life. Roughly where a report has no room for all its tenths of a second, or where it tells of rows
+    by their delays only: those that another input's patience refused, or a watermark ahead of the clock. After a restart
+    nobody says by which watermark the first batch refuses, and it may be counted too much. That none are late is never said
+    if some were, unless the report of the batch before was lost, which tells of the watermark.
     """
-    exact = kept.spark.windows.size_ms % 100 == 0 and kept.spark.windows.slide_ms % 100 == 0
+    actions = trace.script.actions
+    if any(a.get("how") == "drop" for a in actions):
+        return
+    grid = kept.spark.windows
     tenths = [{r.event // CELL_MS for r in rows if r.event} for look in kept.batches for rows in look.read.values()]
-    crowded = max(map(len, tenths), default=0) > OLD_BINS
+    by_delays = len(kept.rows) > 1 or any(kind_of(a) in ("future", "ahead") for a in actions)
+    rough = 5 if by_delays or max(map(len, tenths), default=0) > OLD_BINS else 0
+    told_apart = grid.size_ms % CELL_MS == 0 and grid.slide_ms % CELL_MS == 0 and not any(a["do"] == "step" for a in actions)
+    again = len(kept.starts) > 1 or any(a["do"] in ("controller", "hang-up") for a in actions)
     refused = {key for look in _reported(kept) if look.ran for _, key in look.ran.refused}
-    # Of the first batch after a start nobody says by which watermark it refuses: it may be counted too much.
-    stepped = any(a["do"] == "step" for a in trace.script.actions)
-    if any(a.get("how") == "drop" for a in trace.script.actions):
-        return  # the watermark that refused the rows of a batch is told by the batch before
-    again = len(kept.starts) > 1 or stepped or any(a["do"] in ("controller", "hang-up") for a in trace.script.actions)
     for name, rows in kept.rows.items():
         there = sum(r.key in refused for r in rows)
         said = trace.counted.get((kept.last.name, name), {}).get("late", 0)
-        # By another input's shorter patience, or by a clock that was set back, rows may be refused that only delays tell of.
-        rough = 5 if crowded else 2 if len(kept.rows) > 1 or stepped else 0
         near = abs(said - there) <= (max(rough, there / 10) if rough else 0)
-        if bool(said) < bool(there) or (exact and not near and (said < there or not again)):
+        if bool(said) < bool(there) or (told_apart and not near and (said < there or not again)):
             yield f"{there} rows of {name} were refused, and {said} were counted as late"
 
 

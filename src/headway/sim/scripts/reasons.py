@@ -74,6 +74,10 @@ class Evidence:
             and (look.batch is None or (look.done_at is not None and look.done_at <= at))
         ]
 
+    def known(self, at: int, run: int) -> list[Look]:
+        """Of those, the ones that a controller had heard of."""
+        return [x for x in self.before(at, run) if x.batch is None or (x.told_at is not None and x.told_at <= at)]
+
     def rows_bound(self, name: str, at: int) -> int:
         """Newest event time read before - patience; 0 if there was none."""
         return max((e - setting(look, name).patience_ms for look in self.before(at) if (e := newest(look, name))), default=0)
@@ -98,11 +102,9 @@ class Evidence:
     def _live(self, name: str, end: int, announced: Look, swept: Look) -> bool:
         """By the last look before the window was announced; and if that was ahead of its end, by the last before its end."""
         patience, until = setting(announced, name).patience_ms, max(announced.granted_at, min(end, swept.granted_at))
-        if any(announced.granted_at < anew <= swept.granted_at for anew in self.kept.anew):
-            until = announced.granted_at  # whoever began anew knows that it was announced, and nothing else
-        looks = [
-            x for x in self.before(until, announced.run) if x.batch is None or (x.told_at is not None and x.told_at <= until)
-        ]
+        if not swept.gated or any(announced.granted_at < anew <= swept.granted_at for anew in self.kept.anew):
+            until = announced.granted_at  # whoever is alone, or began anew, knows that it was announced, and nothing else
+        looks = self.known(until, announced.run)
         if not looks or end + patience - announced.granted_at > MOST_AHEAD_MS:
             return False
         events = [r.event for look in looks for r in look.taken[name] if r.event is not None]
@@ -127,7 +129,7 @@ class Evidence:
 
     def _idle_at(self, moment: int, name: str, end: int, announced: Look, swept: Look) -> Reason | None:
         given = setting(announced, name)
-        looks = self.before(moment, announced.run)
+        looks = self.known(moment, announced.run)
         if not looks or given.idle_after_ms is None:
             return None
         spoken = [n for n, look in enumerate(looks) if any(r.event is not None for r in look.taken[name])]
