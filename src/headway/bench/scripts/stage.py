@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from headway.bench.scripts.cast import CLOSING_MS, LENGTH_MS
+from headway.bench.scripts.cast import CLOSING_MS
 from headway.model.message import Look
 from headway.sim.scripts.script import Action, Query, Script, arrivals, kind_of
 from headway.sim.scripts.trace import Came
@@ -73,8 +73,13 @@ class Part:
         return self.settings[-1][1] if self.settings else self.script.queries[0]
 
 
-def play(spark: Any, scripts: Sequence[tuple[int, Script]], folder: Path) -> tuple[list[Part], int]:
-    """All of them, from their midnight to their end; and when that was."""
+def play(
+    spark: Any,
+    scripts: Sequence[tuple[int, Script]],
+    folder: Path,
+    over: Callable[[Part], bool] = lambda part: False,
+) -> tuple[list[Part], int]:
+    """All of them, from their midnight to their end, or until they are over; and when that was."""
     import headway as hw
 
     parts = [Part(script, number, folder / str(number)) for number, script in scripts]
@@ -88,10 +93,12 @@ def play(spark: Any, scripts: Sequence[tuple[int, Script]], folder: Path) -> tup
         acts = [Act(rt, part, parts) for part in parts]
         _all(acts, Act.begin)
         midnight = -(-(_now() + 1_000) // ALIGNED_MS) * ALIGNED_MS
-        end = midnight + LENGTH_MS + CLOSING_MS
-        writer = threading.Thread(target=_write, args=(parts, midnight))
+        end = midnight + max(script.length_ms for _, script in scripts) + CLOSING_MS
+        done = threading.Event()
+        writer = threading.Thread(target=_write, args=(parts, midnight, done))
         writer.start()
-        _all(acts, lambda act: act.play(midnight, end))
+        _all(acts, lambda act: act.play(midnight, end, over))
+        done.set()
         writer.join()
         now = _now()
         _all(acts, Act.stop)
@@ -161,22 +168,22 @@ class Act:
 
     # ---- what happens to them
 
-    def play(self, midnight: int, end: int) -> None:
+    def play(self, midnight: int, end: int, over: Callable[[Part], bool]) -> None:
         if self.part.query.bounded:  # two nights
-            self._until(midnight + LENGTH_MS // 2)
+            self._until(midnight + self.part.script.length_ms // 2)
             self.start(self.part.query)
-            self._until(midnight + LENGTH_MS + ROWS_MS)
+            self._until(midnight + self.part.script.length_ms + ROWS_MS)
             self._again(self.part.query, 0)
         else:
             for action in sorted(self.part.script.actions, key=lambda a: int(a["at"])):
                 if action["do"] not in ("rows", "stream"):
                     self._until(midnight + action["at"])
                     self._do(action)
-        self._until(end)
+        self._until(end, over)
 
-    def _until(self, moment: int) -> None:
+    def _until(self, moment: int, over: Callable[[Part], bool] = lambda part: False) -> None:
         """Wait; meanwhile a query that was made to fail is started again, and one that failed by itself is told of."""
-        while (left := moment - _now()) > 0:
+        while (left := moment - _now()) > 0 and not over(self.part):
             if not self.part.query.bounded and not self.query.isActive:
                 self._again(self.part.query, 300)
             time.sleep(min(0.1, left / 1000))
@@ -220,11 +227,12 @@ class Act:
             query.stop()
 
 
-def _write(parts: Sequence[Part], midnight: int) -> None:
-    """Every row of every script, when it comes in."""
+def _write(parts: Sequence[Part], midnight: int, done: threading.Event) -> None:
+    """Every row of every script, when it comes in, until all is over."""
     key = 0
     for at, together in groupby(_coming(parts), key=lambda row: row[0]):
-        time.sleep(max(0, midnight + at - _now()) / 1000)
+        if done.wait(max(0, midnight + at - _now()) / 1000):
+            return
         for (number, name), rows in groupby(sorted(together, key=_source), key=_source):
             part = next(p for p in parts if p.number == number)
             lines, came = [], []
