@@ -63,6 +63,17 @@ def test_a_query_started_without_the_runtime_emits_what_stock_spark_emits(stage:
         query.stop()
 
 
+def test_rows_that_are_all_ahead_of_the_clock_move_it_too(stage: Stage) -> None:
+    """Ten minutes: the clock of this machine is wrong, and stock Spark does not ask it."""
+    frames = {"ahead": stage.watermarked("a", "2 seconds"), "beside": stage.raw("a").withWatermark("ts", "2 seconds")}
+    first = (int(time.time()) + 600) // 3 * 3
+    stage.put("a", [{"ts": first + second, "k": 1} for second in (1, 20)])
+    for name, frame in frames.items():
+        query = plain(stage, counts(frame), name)
+        wait_until(lambda n=name: ends(stage, n) == [(first + 3) * 1000], "the first window", query)
+        query.stop()
+
+
 def rows(query: Any) -> int:
     """Data rows read so far: control rows are none of them."""
     sources = [s for p in query.recentProgress for s in p["sources"] if s["description"].startswith("FileStreamSource")]

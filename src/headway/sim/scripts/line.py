@@ -39,7 +39,8 @@ class Line:
     def looks(self, seen: Iterable[InputSeen]) -> None:
         """Take in what a batch reported."""
         for told in seen:
-            found = [at for at in (self.newest[told.name], told.newest) if at is not None]
+            reached = told.foremost if told.newest is None else told.newest  # all are ahead of the clock: then that is wrong
+            found = [at for at in (self.newest[told.name], reached) if at is not None]
             self.newest[told.name] = max(found, default=None)
 
     def early_ms(self, start: Offset, steady: int, wall: int) -> int:
