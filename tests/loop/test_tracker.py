@@ -445,3 +445,16 @@ def test_of_windows_that_come_out_together_the_first_has_waited_longest() -> Non
     played(track, 1, T + 3_000, rows(1_000, T + 2_950), announce=T + 9_000)
     played(track, 2, T + 12_000, rows(1_000, T + 11_950), announce=T + 12_000)
     assert [report.latency_ms for report in reports] == [3_100, 12_100 - 3_000]
+
+
+def test_rows_ahead_of_our_clock_are_by_rows_whatever_the_wall_clock_says() -> None:
+    """Ours began ninety seconds behind, and then somebody set the wall clock back by hours."""
+    track = tracker(arrives=True)
+    track.asked(WallMs(T), FRESH)
+    for n in range(3):
+        at, event = T + 1_000 * n, T + 1_000 * n + 90_000
+        track.granted(WallMs(at), None)
+        seen = InputSeen("rows", 10, None, EventMs(event), ((50.0, 10.0),), foremost=EventMs(event))
+        track.saw(batch(n, at, 100, seen), skew_ms=-36_000_000)
+        track.asked(WallMs(at + 100), FRESH)
+        assert not track.view().live and track.view().inputs[0].frontier == event

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from headway.estimate.delays import Epochs, moments
 from headway.estimate.rates import Rate
 from headway.estimate.tail import Tail
-from headway.loop.liveness import Liveness
+from headway.loop.liveness import LEAD_MS, Liveness
 from headway.loop.partitions import CALM, Partitions, Standing
 from headway.loop.sampler import Sampler
 from headway.loop.unread import ReadSoFar
@@ -80,6 +80,8 @@ class InputTracker:
         patience_ms = self._patience(seen)
         # By a wall clock that was set back all rows are ahead, and `newest` knows none.
         newest = seen.foremost if seen.newest is None and skew_ms < 0 else seen.newest
+        if newest is not None and newest > began + LEAD_MS:
+            newest = None  # they are ahead of ours as well
         self.liveness.saw(by_ours, newest, seen.foremost, began, self._keeps_up_ms(patience_ms), asked)
         slow = self._slow(began, patience_ms)
         frontier, slowest = self._reached(slow, began)
