@@ -1,4 +1,7 @@
-"""Errors that a user can fix. The command line prints one line and exits with 2; a bug keeps its traceback."""
+"""Errors that a user can fix, and what is told where nothing fails. One line each; a bug keeps its traceback."""
+
+import contextlib
+import sys
 
 
 class HeadwayError(Exception):
@@ -15,3 +18,10 @@ class SettingError(HeadwayError):
     def __init__(self, key: str, got: object, want: str) -> None:
         self.key, self.got, self.want = key, got, want
         super().__init__(f"{key} = {got!r}: expected {want}")
+
+
+def aloud(text: str) -> None:
+    """Tell whoever watches, on the error output; a terminal that is gone is no reason to fail."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(f"headway: {text}\n")
+        sys.stderr.flush()

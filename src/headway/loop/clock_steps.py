@@ -1,8 +1,8 @@
 """What to make of a wall clock that somebody has set: time goes on as before, until rows say that it was right to."""
 
-import sys
 from collections.abc import Callable, Sequence
 
+from headway.errors import aloud
 from headway.model.time import STEP_MS, Clock
 
 FITS = 3  # batches that must fit to a clock before it is followed
@@ -43,4 +43,4 @@ class ClockSteps:
     def _say(self, text: str) -> None:
         self.said = text
         self._note(text)
-        sys.stderr.write(f"headway: {text}\n")
+        aloud(text)

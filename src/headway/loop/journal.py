@@ -7,7 +7,6 @@ that the disk is too slow or too full for are counted, and the count is a note i
 
 import json
 import sqlite3
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, aloud
 from headway.loop import codec, journal_file
 from headway.loop.backlog import Backlog
 from headway.loop.controller import Entry
@@ -115,8 +114,7 @@ class Journal:
         """Once: whoever wants to know how often finds it in the journal."""
         if what not in self._said:
             self._said.add(what)
-            with suppress(OSError, ValueError):
-                sys.stderr.write(f"headway: the journal {self.path} {text}\n")
+            aloud(f"the journal {self.path} {text}")
 
     def _write(self, kind: str, item: Any) -> Exception | None:
         """What is wrong with an item that no journal could hold: it would not go in later either, and keeps nobody out."""

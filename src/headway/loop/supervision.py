@@ -1,12 +1,12 @@
 """The controller outlives its errors: one query is put aside, or the controller begins anew, and says so."""
 
 import contextlib
-import sys
 import threading
 import traceback
 from collections.abc import Callable
 from typing import Protocol
 
+from headway.errors import aloud
 from headway.loop.controller import Controller
 from headway.loop.trouble import QueryTrouble, says
 from headway.model.decision import OrderPolicy
@@ -31,11 +31,6 @@ class Lines(Protocol):
     def close(self) -> None:
         """All queries go on ungated."""
         ...
-
-
-def aloud(text: str) -> None:
-    sys.stderr.write(f"headway: {text}\n")
-    sys.stderr.flush()
 
 
 class Supervision:

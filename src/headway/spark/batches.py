@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from headway.loop.supervision import aloud
+from headway.errors import aloud
 from headway.model.message import Message, Resumed, Stalled
 from headway.model.status import QueryStatus, RuntimeStatus
 from headway.model.time import WallMs

@@ -135,7 +135,7 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         """Once, until it is something else."""
         if text != self._said:
             self._said = text
-            sys.stderr.write(f"headway: {text}\n")
+            sys.stderr.write(f"headway: {text}\n")  # a worker need not have Headway: nothing of ours is imported here
             sys.stderr.flush()
 
 

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from headway.errors import HeadwayError, SettingError
-from headway.loop.supervision import aloud
+from headway.errors import HeadwayError, SettingError, aloud
 from headway.model.time import duration_ms
 
 LOOK_S = 0.2

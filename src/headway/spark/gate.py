@@ -9,13 +9,13 @@ import contextlib
 import json
 import secrets
 import socket
-import sys
 import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from headway.errors import aloud
 from headway.model.message import Asked, Gone, Message, QuerySpec, Started
 
 GREETING_S = 10  # nobody may hold a thread for longer without knowing the secret
@@ -151,7 +151,7 @@ class Gate:
             known.aside = why
             self._leave(known)
             line = self._waiting(query)
-        _say(f"query {query!r} goes on ungated: {why}")
+        aloud(f"query {query!r} goes on ungated: {why}")
         if line is not None:
             line.answer({"ungated": why})
 
@@ -303,7 +303,7 @@ class Gate:
         if (query, text) not in self._said:
             self._said.add((query, text))
             traceback.print_exc()
-            _say(text)
+            aloud(text)
 
 
 def question(text: bytes) -> dict[str, int]:
@@ -323,8 +323,3 @@ def question(text: bytes) -> dict[str, int]:
 def _most_ms(given: Any) -> int:
     policy = given.policy or given.sampling
     return int(given.patience_ms if policy is None else policy.most_ms)
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"headway: {text}\n")
-    sys.stderr.flush()

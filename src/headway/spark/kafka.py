@@ -3,7 +3,6 @@
 import contextlib
 import json
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,7 +11,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from headway.errors import SettingError
+from headway.errors import SettingError, aloud
 from headway.loop.partitions import POLL_MS
 from headway.model.message import Message, Part, PartEnd, Reached
 from headway.model.time import WallMs
@@ -158,11 +157,11 @@ class _Broker:
                 answered = isinstance(error, Py4JJavaError) or not isinstance(error, Py4JError | OSError)
                 lost = 0 if answered else lost + 1
                 if trouble != (trouble := type(error).__name__):
-                    _complain(f"the broker {self._address} cannot be looked at ({error!r}); it is tried again")
+                    aloud(f"the broker {self._address} cannot be looked at ({error!r}); it is tried again")
                 with contextlib.suppress(Exception):  # that may be what went wrong
                     self._tell(at, None)
                 if lost == LOST_LOOKS:
-                    _complain(f"the broker {self._address} is not looked at any more: the JVM is gone")
+                    aloud(f"the broker {self._address} is not looked at any more: the JVM is gone")
                     return
 
     def _look(self, at: WallMs) -> None:
@@ -210,10 +209,6 @@ def _part_end(end: int, newest: int) -> PartEnd:
 
 def _now() -> WallMs:
     return WallMs(time.time_ns() // 1_000_000)
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"headway: {text}\n")
 
 
 def _split(topics: str | None) -> list[str]:

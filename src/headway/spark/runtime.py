@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
-from headway.errors import HeadwayError, SettingError
+from headway.errors import HeadwayError, SettingError, aloud
 from headway.loop.controller import Controller
 from headway.loop.journal import Journal
 from headway.loop.supervision import Supervision
@@ -390,7 +389,7 @@ class Runtime:
 
 def _learnt(done: "Future[None]") -> None:
     if not done.cancelled() and (error := done.exception()) is not None:
-        sys.stderr.write(f"headway: the slack threshold stays as it is: learning has failed ({error!r})\n")
+        aloud(f"the slack threshold stays as it is: learning has failed ({error!r})")
 
 
 def _check_slots(slots: Any) -> None:

@@ -10,8 +10,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from headway.errors import HeadwayError, SettingError
+from headway.errors import HeadwayError, SettingError, aloud
 from headway.kafka.jars import CONNECTOR, fetched
+from headway.spark import jvm
+from headway.spark.given import JARS, jvm_is_up, running_jvm, settings, with_jar
 from headway.spark.jvm import CHECKPOINTS, EXTENSIONS, JAR
 
 # What suits many small batches. Each of these moves stock Spark as well as Headway; `headway bench` gives both the same.
@@ -26,6 +28,7 @@ TUNED = {
     # Where a shuffle turns out empty Spark would forget what is below it: the watermark, and how many rows had come.
     "spark.sql.adaptive.streaming.stateless.enabled": "false",
 }
+NEED_JAR = ("spark.sql.streaming.checkpointFileManagerClass", "spark.headway.lean")
 INTERPRETED = {
     # A watermark is a constant in generated code and changes with every batch: each batch would compile anew.
     "spark.sql.codegen.wholeStage": "false",
@@ -54,14 +57,30 @@ def profile(rows_per_batch: int = 1_000) -> dict[str, str]:
 def tune(builder: Any, *, rows_per_batch: int = 1_000) -> Any:
     """A `SparkSession.builder` with Headway's jar and the settings for many queries of small batches.
 
-    On a cluster too: the jar goes to the executors, and checkpoints that are not on a local disk are written as ever.
+    What you have set yourself stays, on the builder, on the command line or in Spark's files; jars and extensions are put
+    beside yours. On a cluster too: the jar goes to the executors, and checkpoints that are not on a local disk are written
+    as ever. In a JVM that was started without the jar (`spark-submit`, a notebook) all that needs it is left out.
     """
+    given = settings(builder)
+    jar = not jvm_is_up() or jvm.in_jvm(running_jvm())
     for key, value in profile(rows_per_batch).items():
-        builder = builder.config(key, value)
-    given = getattr(builder, "_options", {})
-    for key, ours in (("spark.jars", str(JAR)), ("spark.sql.extensions", EXTENSIONS)):
-        builder = builder.config(key, ",".join(filter(None, [given.get(key), ours])))
+        if key not in given and (jar or key not in NEED_JAR):
+            builder = builder.config(key, value)
+    if not jar:
+        aloud(
+            "this JVM was started without Headway's jar, so control rows come from a Python process per query; "
+            "`spark-submit --jars $(headway jar)` is faster"
+        )
+        return builder
+    with_jar(JAR)
+    for key, ours in ((JARS, str(JAR)), ("spark.sql.extensions", EXTENSIONS)):
+        theirs = [item for item in given.get(key, "").split(",") if item and not _is_ours(item)]
+        builder = builder.config(key, ",".join([*theirs, ours]))
     return builder
+
+
+def _is_ours(item: str) -> bool:
+    return item == EXTENSIONS or item.rpartition("/")[2] == JAR.name
 
 
 def java_problem() -> str | None:

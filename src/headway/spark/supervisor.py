@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from headway.errors import SettingError
+from headway.errors import SettingError, aloud
 from headway.loop.restarts import Restarts
-from headway.loop.supervision import aloud
 from headway.loop.trouble import says
 from headway.model.message import Failed, Message
 from headway.model.status import State

@@ -1,10 +1,9 @@
 """The user's own trigger: which of Spark's there are, and what becomes of each under a gate."""
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
-from headway.errors import SettingError
+from headway.errors import SettingError, aloud
 from headway.spark.lease import writer_field
 
 
@@ -27,7 +26,7 @@ def taken_over(writer: Any, query: str) -> tuple[Any, TriggerSeen]:
         case "AvailableNowTrigger":
             return writer, TriggerSeen(bounded=True)
         case "OneTimeTrigger":
-            sys.stderr.write(f"headway: query {query!r}: trigger once is run as availableNow, which emits what rows close\n")
+            aloud(f"query {query!r}: trigger once is run as availableNow, which emits what rows close")
             return writer.trigger(availableNow=True), TriggerSeen(bounded=True)
         case "ContinuousTrigger" | "RealTimeTrigger":
             want = "processingTime, availableNow or none: Headway decides between micro-batches, and this trigger has none"

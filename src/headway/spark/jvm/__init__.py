@@ -24,6 +24,11 @@ def digest() -> str:
 
 def present(spark: Any) -> bool:
     """Whether this session's JVM has the jar."""
+    return in_jvm(spark._jvm)
+
+
+def in_jvm(running: Any) -> bool:
+    """Whether a JVM has it."""
     from py4j.java_gateway import JavaClass
 
-    return isinstance(spark._jvm.headway.Control, JavaClass)
+    return isinstance(running.headway.Control, JavaClass)
