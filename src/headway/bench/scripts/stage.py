@@ -132,16 +132,13 @@ class Act:
         self.stock = self._start(query, headway=False)
 
     def _start(self, query: Query, headway: bool) -> Any:
-        from pyspark.sql import functions as F
-
         inputs = [self._input(query, n, headway) for n in range(len(query.inputs))]
         rows = inputs[0] if len(inputs) == 1 else inputs[0].unionByName(inputs[1])
-        shape = F.window("ts", _ms(query.windows.size_ms), _ms(query.windows.slide_ms))
-        found = (
-            rows.groupBy(shape)
-            .agg(F.collect_list("id").alias("ids"))
-            .select(F.unix_millis("window.end").alias("end"), "ids")
+        windows = rows.selectExpr(
+            f"window(ts, '{_ms(query.windows.size_ms)}', '{_ms(query.windows.slide_ms)}') as window", "id"
         )
+        counted = windows.groupBy("window").agg({"id": "collect_list"})
+        found = counted.selectExpr("unix_millis(window.end) as end", "`collect_list(id)` as ids")
         writer = found.writeStream.outputMode(query.mode).foreachBatch(self.sink if headway else self.stock_sink)
         if query.bounded:
             writer = writer.trigger(availableNow=True)
