@@ -12,6 +12,7 @@ from headway.bench.scripts.verdict import judged
 from headway.sim.scripts.script import Action, Input, Query, Script
 
 LENGTH_MS = 6_000
+LONG_MS = 120_000  # it is over when it is over
 
 
 def rows(at: int, *events: int | None, kind: str = "rows") -> Action:
@@ -19,7 +20,7 @@ def rows(at: int, *events: int | None, kind: str = "rows") -> Action:
 
 
 def stream(**more: Any) -> Action:
-    return {"do": "stream", "at": 0, "until": LENGTH_MS + cast.CLOSING_MS, "query": "q", "input": "a", "every": 200, **more}
+    return {"do": "stream", "at": 0, "until": LENGTH_MS + LONG_MS, "query": "q", "input": "a", "every": 200, **more}
 
 
 BUSY = Script(
@@ -48,6 +49,7 @@ def over(part: stage.Part) -> bool:
 @pytest.mark.spark
 def test_scripts_are_played_rebuilt_and_judged(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stage, "ALIGNED_MS", 1_000)
+    monkeypatch.setattr(stage, "CLOSING_MS", LONG_MS)
     (busy, nightly), end = stage.play(spark, [(1, BUSY), (2, NIGHTLY)], tmp_path / "played", over)
     found = record(busy, end)
     verdict = judged(busy, found)
