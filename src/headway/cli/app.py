@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import headway
-from headway.cli import bench, claims, demo, doctor, explain, kafka, replay, run, sim
+from headway.cli import bench, claims, demo, doctor, explain, jar, kafka, replay, run, sim
 from headway.errors import HeadwayError, QueryFailed
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.add_typer(sim.app, name="sim")
 app.add_typer(kafka.app, name="kafka")
 app.command("claims")(claims.claims)
 app.command("doctor")(doctor.doctor)
+app.command("jar")(jar.jar)
 
 
 @app.callback(invoke_without_command=True)

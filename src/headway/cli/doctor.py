@@ -14,7 +14,7 @@ import typer
 
 from headway.bench.ledger import java_version
 from headway.cli import screen
-from headway.cli.given import state_folder
+from headway.loop.journal_file import state_folder
 
 MEMORY_GB = 2
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from headway.bench.experiment import policy_named, slots_named
 from headway.errors import HeadwayError, SettingError
+from headway.loop.journal_file import state_folder
 from headway.model.time import WallMs
 
 
@@ -104,7 +105,3 @@ def journal(path: Path | None) -> Path:
     if not found:
         raise HeadwayError(f"no journal in {home}: name one with --journal, or run something with `headway run` first")
     return found[-1]
-
-
-def state_folder() -> Path:
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "headway"

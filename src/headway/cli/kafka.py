@@ -13,6 +13,7 @@ from headway.cli import given, screen
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import broker, jars, topics
 from headway.kafka.replay import Sent, replay
+from headway.loop.journal_file import state_folder
 from headway.workloads import delays, feeds
 
 app = typer.Typer(help="A real Kafka broker on this machine, and producers for it.", no_args_is_help=True)
@@ -23,7 +24,7 @@ Address = Annotated[str | None, typer.Option("--to", help="host:port of a broker
 
 def _note() -> Path:
     """Where `up` writes down what it has started."""
-    return given.state_folder() / "kafka.json"
+    return state_folder() / "kafka.json"
 
 
 @contextmanager

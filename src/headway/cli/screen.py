@@ -20,8 +20,8 @@ from headway.bench.experiment import Say
 from headway.bench.ledger import Record
 from headway.bench.report import spread_words
 from headway.bench.suite import LATENCIES, Pace, summary
-from headway.cli.given import state_folder
 from headway.errors import HeadwayError
+from headway.loop.journal_file import state_folder
 
 WIDE = 180  # into a file or a pipe, tables need not fold
 out = Console(width=None if sys.stdout.isatty() else WIDE)

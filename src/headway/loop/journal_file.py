@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import sqlite3
+import tempfile
 from pathlib import Path
 
 from headway.errors import HeadwayError
@@ -28,6 +29,20 @@ NOTE_LETTERS = 1_000
 MOST_BYTES = 500_000_000  # whatever the rows: with hundreds of queries that change all the time views grow faster
 _LOG_BYTES = 16_000_000  # that sqlite's log is cut down to, when it is written back
 _PRIVATE = 0o600  # decisions name queries, topics and folders: they are nobody else's business
+
+
+def state_folder() -> Path:
+    """Where journals go unless told: the user's folder for such things, or a temporary one where that cannot be had."""
+    try:
+        folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "headway"
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    except (OSError, RuntimeError):  # containers often have no home, or one that nobody may write to
+        pass
+    folder = Path(tempfile.gettempdir()) / f"headway-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 def opened(path: Path) -> sqlite3.Connection:

@@ -11,14 +11,16 @@ from urllib.parse import unquote, urlparse
 
 from headway.errors import SettingError
 
+LOCAL = "file:///"
+
 
 class Lease:
     """The right to use a checkpoint. Held by an open file, so a kill -9 gives it back."""
 
-    def __init__(self, checkpoint: str, query: str) -> None:
+    def __init__(self, checkpoint: str, query: str, default_fs: str = LOCAL) -> None:
         self._lock = threading.Lock()
         self._file: IO[str] | None = None
-        folder = local_path(checkpoint)
+        folder = local_path(checkpoint, default_fs)
         if folder is None:  # a remote checkpoint: Spark's own check within one session is all there is
             return
         folder.mkdir(parents=True, exist_ok=True)
@@ -49,14 +51,15 @@ class Lease:
 class Leases:
     """The leases of a runtime's queries, by query."""
 
-    def __init__(self) -> None:
+    def __init__(self, default_fs: str = LOCAL) -> None:
+        self._default_fs = default_fs
         self._lock = threading.Lock()
         self._held: dict[str, tuple[Lease, Any]] = {}
 
     def acquire(self, checkpoint: str, query: str) -> Lease:
         """A query that has ended needs its checkpoint no more, even if nobody has noticed yet."""
         self.release_ended()
-        return Lease(checkpoint, query)
+        return Lease(checkpoint, query, self._default_fs)
 
     def hold(self, name: str, lease: Lease, query: Any) -> None:
         """Until the query, as Spark knows it, has ended."""
@@ -88,12 +91,17 @@ class Leases:
             self.release(name)
 
 
-def local_path(checkpoint: str) -> Path | None:
-    """The folder of a checkpoint on this machine; None if it lies elsewhere."""
+def local_path(checkpoint: str, default_fs: str = LOCAL) -> Path | None:
+    """The folder of a checkpoint on this machine; None if it lies elsewhere, which the cluster's own default may say."""
     url = urlparse(checkpoint)
     if url.scheme == "":
-        return Path(checkpoint)
+        return Path(checkpoint) if urlparse(default_fs).scheme in ("", "file") else None
     return Path(unquote(url.path)) if url.scheme == "file" else None
+
+
+def default_fs(spark: Any) -> str:
+    """The file system of paths without a scheme."""
+    return str(spark._jsc.hadoopConfiguration().get("fs.defaultFS") or LOCAL)
 
 
 def option_of(writer: Any, name: str) -> str | None:

@@ -1,7 +1,6 @@
 """The runtime: what a user holds. Two calls replace `withWatermark` and `start`."""
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +17,7 @@ from pyspark.sql.types import TimestampType
 from headway.errors import HeadwayError, SettingError, aloud
 from headway.loop.controller import Controller
 from headway.loop.journal import Journal
+from headway.loop.journal_file import state_folder
 from headway.loop.supervision import Supervision
 from headway.loop.trouble import says
 from headway.model.deadline import Deadlines, Grid
@@ -37,7 +37,7 @@ from headway.spark.ending import await_termination, drain, stop
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.kafka import Subscription, Watch, subscription
-from headway.spark.lease import Leases, local_path, option_of, output_mode
+from headway.spark.lease import Leases, default_fs, local_path, option_of, output_mode
 from headway.spark.memory import Memory
 from headway.spark.merge import merge
 from headway.spark.plan import PlanSeen, inspect, metric_name, time_column
@@ -51,6 +51,7 @@ from headway.spark.trigger import TriggerSeen, taken_over
 from headway.spark.watermark import MOST_PARTS, controlled
 
 FRESH_MS = 300  # how soon new rows are wanted in a result that does not wait for the end of a window
+OLDEST_SPARK = 4
 UNREAD_EVERY = "5 seconds"
 HORIZON = "1 day"  # a time zone that was mistaken for another is not a mistake of a row
 _NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
@@ -70,6 +71,7 @@ class Runtime:
     ) -> None:
         """A batch that runs for longer than `hang_after` is told of, with its stack."""
         _check_slots(slots)
+        _supported(spark)
         self.spark = spark
         self.order: OrderPolicy = Klink() if order is None else order
         if not hasattr(self.order, "decide"):
@@ -81,7 +83,7 @@ class Runtime:
         self._logs: dict[str, Subscription] = {}  # of the inputs that read from Kafka
         self._late: set[str] = set()  # folders of side tables
         self._queries: dict[str, Any] = {}
-        self._leases = Leases()
+        self._leases = Leases(default_fs(spark))
         self._stopping, self._stopped = threading.RLock(), False
         hang_after_ms = duration_ms("hang_after", hang_after)
         self.journal_path: Path | None = None
@@ -93,7 +95,8 @@ class Runtime:
             self._supervisor = Supervisor(lambda message: None, lambda watched: None)
 
     def _open(self, slots: int | Literal["auto"], journal: str | Path | None) -> None:
-        self.journal_path = Path(journal) if journal is not None else _default_journal(self.spark)
+        named = f"{self.spark.sparkContext.applicationId}.db"
+        self.journal_path = Path(journal) if journal is not None else state_folder() / named
         self._journal = Journal(self.journal_path)
         clock = SystemClock()
         self._gate = Gate(self._post, self._asked, self._line_ended, clock.now)
@@ -105,9 +108,9 @@ class Runtime:
         )  # fmt: skip
         self._supervision = Supervision(self.controller, self._gate, RoundRobin())
         self._supervision.start()
-        named = jvm.present(self.spark)
-        self._control = self._control_rows(named)
-        self._starting = Starting(self._gate, self._leases, self._queries, nameless=not named)
+        by_jar = jvm.present(self.spark)
+        self._control = self._control_rows(by_jar)
+        self._starting = Starting(self._gate, self._leases, self._queries, nameless=not by_jar)
         self._watch = Watch(self.spark, self._post)
         self._reports = BatchReports(self._post, self._committed)
 
@@ -349,7 +352,8 @@ class Runtime:
         """With what was told of sampled inputs before a restart."""
         if all(i.sampling is None for i in spec.inputs):
             return spec
-        self._reports.memories[spec.name] = memory = Memory(local_path(checkpoint) if checkpoint else None)
+        place = None if checkpoint is None else local_path(checkpoint, default_fs(self.spark))
+        self._reports.memories[spec.name] = memory = Memory(place)
         return replace(spec, past=memory.past())
 
     def _line_ended(self, name: str) -> bool:
@@ -397,7 +401,10 @@ def _check_slots(slots: Any) -> None:
         raise SettingError("slots", slots, "'auto' or a number of 1 or more")
 
 
-def _default_journal(spark: Any) -> Path:
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "headway"
-    home.mkdir(parents=True, exist_ok=True)
-    return home / f"{spark.sparkContext.applicationId}.db"
+def _supported(spark: Any) -> None:
+    """One line for sessions that we cannot work with, before anything fails deep inside."""
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        want = "a classic session: Headway decides inside the driver, so run it there (spark-submit), not over Spark Connect"
+        raise SettingError("spark", "a Spark Connect session", want)
+    if int(str(spark.version).partition(".")[0]) < OLDEST_SPARK:
+        raise SettingError("spark", f"Spark {spark.version}", f"Spark {OLDEST_SPARK}.0 or later")
