@@ -1,0 +1,83 @@
+"""What users and houses have set before us stays, and ours goes beside it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headway as hw
+from headway.spark import given, session
+from headway.spark.jvm import CHECKPOINTS, EXTENSIONS, JAR
+
+
+class Builder:
+    """As much of Spark's as `tune` uses."""
+
+    def __init__(self, **options: str) -> None:
+        self._options = {key.replace("__", "."): value for key, value in options.items()}
+
+    def config(self, key: str, value: str) -> "Builder":
+        self._options[key] = value
+        return self
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """As in a process without a JVM, whatever other tests have started in this one."""
+    monkeypatch.setattr(given, "jvm_is_up", lambda: False)
+    monkeypatch.setattr(session, "jvm_is_up", lambda: False)
+    for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    return monkeypatch
+
+
+def tuned(builder: Builder, **more: Any) -> dict[str, str]:
+    return dict(hw.tune(builder, **more)._options)
+
+
+def test_with_nothing_given_all_of_ours_is_set(alone: pytest.MonkeyPatch) -> None:
+    set_ = tuned(Builder())
+    assert set_["spark.jars"] == str(JAR) and set_["spark.sql.extensions"] == EXTENSIONS
+    assert set_["spark.sql.streaming.checkpointFileManagerClass"] == CHECKPOINTS
+
+
+def test_what_the_builder_has_stays(alone: pytest.MonkeyPatch) -> None:
+    set_ = tuned(Builder(spark__sql__shuffle__partitions="8", spark__jars="/house.jar", spark__sql__extensions="house.E"))
+    assert set_["spark.sql.shuffle.partitions"] == "8"
+    assert set_["spark.jars"] == f"/house.jar,{JAR}" and set_["spark.sql.extensions"] == f"house.E,{EXTENSIONS}"
+
+
+def test_what_is_on_the_command_line_stays(alone: pytest.MonkeyPatch) -> None:
+    args = "--jars /a.jar,/b.jar --conf spark.sql.extensions=house.E -c spark.sql.shuffle.partitions=4 pyspark-shell"
+    alone.setenv("PYSPARK_SUBMIT_ARGS", args)
+    set_ = tuned(Builder())
+    assert set_["spark.jars"] == f"/a.jar,/b.jar,{JAR}" and set_["spark.sql.extensions"] == f"house.E,{EXTENSIONS}"
+    assert "spark.sql.shuffle.partitions" not in set_
+    assert given.settings(Builder())["spark.jars"] == f"/a.jar,/b.jar,{JAR}", "the JVM to come is told of our jar as well"
+
+
+def test_what_is_in_sparks_own_file_stays(alone: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lines = "# the house's\nspark.sql.streaming.checkpointFileManagerClass  house.Files\nspark.jars=/c.jar\n\nodd\n"
+    (tmp_path / "spark-defaults.conf").write_text(lines)
+    alone.setenv("SPARK_CONF_DIR", str(tmp_path))
+    set_ = tuned(Builder())
+    assert set_["spark.jars"] == f"/c.jar,{JAR}"
+    assert "spark.sql.streaming.checkpointFileManagerClass" not in set_
+
+
+def test_tuning_twice_is_tuning_once(alone: pytest.MonkeyPatch) -> None:
+    builder = Builder()
+    assert tuned(builder) == tuned(builder)
+
+
+def test_in_a_jvm_without_the_jar_what_needs_it_is_left_out_and_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(session, "settings", lambda builder: {"spark.jars": "/house.jar"})
+    monkeypatch.setattr(session, "jvm_is_up", lambda: True)
+    monkeypatch.setattr(session, "running_jvm", lambda: None)
+    monkeypatch.setattr(session.jvm, "in_jvm", lambda running: False)
+    set_ = tuned(Builder())
+    assert set_.keys().isdisjoint({"spark.jars", "spark.sql.extensions", *session.NEED_JAR})
+    assert set_["spark.sql.shuffle.partitions"] == "1"
+    assert capsys.readouterr().err.count("--jars $(headway jar)") == 1
