@@ -62,3 +62,12 @@ def test_batches_beside_others_count_by_their_share_of_the_cores() -> None:
         crowded = crowded.add_batch(105, at_once=3).add_cpu(70, 1)
     assert crowded.alone_ms == pytest.approx(70, rel=0.01) and crowded.best == 2
     assert Slots(cores=2).add_batch(100, at_once=2).alone_ms == 100
+
+
+def test_executors_come_and_go() -> None:
+    known = Slots(cores=2).add_batch(300).add_cpu(3_000, 10)
+    assert known.on(8, one_task=False).best == 8 and known.on(1, one_task=True).best == 1
+    assert known.on(2, one_task=False) is known and known.on(0, one_task=False) is known, (
+        "none at all: they are on their way"
+    )
+    assert Slots(cores=2, least=2).on(6, one_task=True).least == 6

@@ -44,6 +44,10 @@ class Slots:
         keep = 0.95 if alone > self.alone_ms else 0.5
         return replace(self, alone_ms=keep * self.alone_ms + (1 - keep) * alone)
 
+    def on(self, cores: int, one_task: bool) -> "Slots":
+        """The same on more cores, or fewer: executors come and go."""
+        return self if cores < 1 or cores == self.cores else replace(self, cores=cores, least=cores if one_task else 1)
+
     @property
     def best(self) -> int:
         if self.cpu_ms is None or self.alone_ms is None:

@@ -53,6 +53,10 @@ class Gauge(Protocol):
         """The share of the engine's memory that is in use."""
         ...
 
+    def parallelism(self) -> int | None:
+        """How many tasks the engine runs at once; None: as many as before."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -110,7 +114,7 @@ class Controller(Inbox):
         super().__init__(clock)
         self.policy, self.actuator, self.journal = policy, actuator, journal
         self.gauge, self.guards, self.watch = gauge, guards, StopWatch()
-        self._aside = aside
+        self._aside, self._one_task = aside, one_task
         self._begin = (pressure or Pressure(), Slots(cores, least=cores if one_task else 1))
         self.queries: dict[str, QueryTracker] = {}
         self.roll = Roll()
@@ -367,6 +371,8 @@ class Controller(Inbox):
         if last is not None and self._batches > last[2]:
             self.slots = self.slots.add_cpu(cpu_ms - last[1], self._batches - last[2])
         self.pressure = self.pressure.step(now, self.gauge.memory_used())
+        if (cores := self.gauge.parallelism()) is not None:
+            self.slots = self.slots.on(cores, self._one_task)
         self._gauged = (now, cpu_ms, self._batches)
 
 

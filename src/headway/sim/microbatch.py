@@ -193,6 +193,9 @@ class World:
     def memory_used(self) -> float:
         return self.memory
 
+    def parallelism(self) -> int | None:
+        return None
+
     # ---- what happens by itself
 
     def _start(self, query: Query) -> None:

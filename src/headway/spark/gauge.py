@@ -10,6 +10,7 @@ class DriverGauge:
 
     def __init__(self, spark: Any) -> None:
         jvm = spark._jvm
+        self._context = spark.sparkContext
         self._process = psutil.Process(jvm.java.lang.ProcessHandle.current().pid())
         self._runtime = jvm.java.lang.Runtime.getRuntime()
         pools = jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
@@ -32,6 +33,12 @@ class DriverGauge:
         except Exception:  # a JVM that is gone, or going: figures are no reason to fail
             return self._used
         return self._used
+
+    def parallelism(self) -> int | None:
+        try:
+            return int(self._context.defaultParallelism)
+        except Exception:
+            return None
 
     def _memory_used(self) -> float:
         if self._old is None:

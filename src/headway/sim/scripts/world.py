@@ -172,6 +172,9 @@ class World:
     def memory_used(self) -> float:
         return 0.0
 
+    def parallelism(self) -> int | None:
+        return None
+
     # ---- the life of a query
 
     def _start(self, life: _Life, query: Query) -> None:
