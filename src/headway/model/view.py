@@ -8,8 +8,9 @@ from headway.model.columns import Columns
 from headway.model.deadline import Deadlines
 from headway.model.time import EventMs, WallMs
 
-# Batches that share cores take longer or shorter for reasons that drown so small a slope: it is believed no further down.
-LEAST_PER_ROW_MS = 0.005
+# Batches that share cores take longer or shorter for reasons that drown so small a slope: it is believed no further down,
+# as long as all rows of a window make no more of it than this share of a batch's fixed part.
+LEAST_PER_ROW_MS, DROWNED = 0.005, 0.2
 # A query without rows and without open windows is asked no more and no less often than this.
 SILENT_LEAST_MS, SILENT_MOST_MS = 6_000, 10_000
 SILENT_FRESH_MS = 1_000  # where rows are wanted as soon as they come
@@ -122,7 +123,8 @@ class QueryView:
             "counted_at": max((i.backlog_at for i in self.inputs if i.backlog_at is not None), default=self.granted_at),
         }
         period_ms = min(self.deadlines.period_ms, READ_MOST_MS)  # longer windows are read before they end
-        known["window_ms"] = max(self.per_row_ms, LEAST_PER_ROW_MS) * known["rows_per_s"] * period_ms / 1000
+        rows = known["rows_per_s"] * period_ms / 1000
+        known["window_ms"] = max(self.per_row_ms * rows, min(LEAST_PER_ROW_MS * rows, DROWNED * self.fixed_ms))
         known["split_load"] = (2 * self.fixed_ms + known["window_ms"]) / period_ms
         for name, value in known.items():
             object.__setattr__(self, name, value)

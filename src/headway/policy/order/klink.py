@@ -53,8 +53,9 @@ class Klink:
         if self.memory and snap.memory.pressed:
             ready = snap.waiting
             return most_relieving(ready, self.slack_ms(Columns.of(ready), now), snap, self.step_ms)
-        one_batch = self._one_batch(seen, crowd_if_split(snap))
-        slack, wanted = self._wanted_at(snap, ~seen.may_split | one_batch)
+        price = self.split * min(1.0, max(LEAST_SPARED, crowd_if_split(snap)))  # of one batch more, in fixed parts
+        one_batch = np.asarray(seen.window_ms <= price * seen.fixed_ms)
+        slack, wanted, before = self._wanted_at(snap, ~seen.may_split | one_batch, price)
         due = wanted <= now
         if not due.any():
             soonest = wanted.min()
@@ -66,7 +67,7 @@ class Klink:
         rank = self._rank(seen.take(first), slack[first], now)
         best = min(first[rank == rank.min()].tolist(), key=lambda i: snap.queries[i].name)
         chosen, crowd = snap.queries[best], len(first)
-        early = chosen.due is not None and now < chosen.due
+        early = chosen.due is not None and now < chosen.due and before[best] <= 1
         watermark = announce(chosen, now, ahead=early or bool(one_batch[best]), crowd=(crowd - 1) / snap.slots)
         return Grant(chosen.name, watermark, because=self._because(chosen, float(slack[best]), now, crowd))
 
@@ -106,10 +107,11 @@ class Klink:
         at = [np.where(known, start + x, release) for x in (low, high, mean)]
         return at[0], at[1], at[2], np.where(known, sd, 0.0)
 
-    def _wanted_at(self, snap: Snapshot, whole: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Slack, where it matters, and when each next batch should start: when it is due, or sooner if its rows alone would
-        make it late; never for who does not wait. Slack orders those that are due and moves those whose rows come in two
-        batches; for the rest, most queries at most moments, it is not worked out."""
+    def _wanted_at(self, snap: Snapshot, whole: NDArray[np.bool_], price: float) -> tuple[Floats, Floats, NDArray[np.intp]]:
+        """Slack, where it matters; when each next batch should start: when it is due, or sooner if its rows alone would
+        make it late; never for who does not wait; and how many batches are to come before the one that emits. Slack orders
+        those that are due and moves those whose rows come in several batches; for the rest, most queries at most moments, it
+        is not worked out."""
         now, seen = snap.now, snap.columns
         # Batches that only read are put off if there are so many of them that they would fill the slots.
         put_off = np.where(seen.reads_every > 0, np.maximum(0.0, _reads_total_ms(snap) - seen.reads_every), 0.0)
@@ -120,24 +122,12 @@ class Klink:
             slack[matters] = self.slack_ms(seen.take(matters), now)
         # A window that is due waits for no watermark any more: we let it go ourselves, however late its rows once were.
         slack = np.where(seen.due <= now, seen.due - now - seen.cost_ms(now), slack)
-        sooner = seen.waiting & ~whole & (wanted > now)
-        if sooner.any():
-            # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile. With some time
-            # to spare: if it ends late, it holds up the very batch that it should help.
-            shrinks = 1 + seen.per_row_ms * seen.rows_per_s / 1000
-            before = now + (slack - seen.fixed_ms / 2) / shrinks
-            wanted = np.where(sooner, np.minimum(before, wanted), wanted)
-        return slack, wanted
-
-    def _one_batch(self, seen: Columns, waiting: float) -> NDArray[np.bool_]:
-        """Whether a window's rows are few enough to be read by the very batch that emits it.
-
-        A batch before it spares the window the time of its rows, and costs everybody who waits meanwhile a fixed part: one
-        of them at most, since later ones have later deadlines. Where cores lie idle, to spare a tenth of a batch is enough
-        to be worth the processor time.
-        """
-        parts = self.split * min(1.0, max(LEAST_SPARED, waiting))
-        return np.asarray(seen.window_ms <= parts * seen.fixed_ms)
+        before = np.zeros(len(wanted), dtype=np.intp)
+        sooner = np.flatnonzero(seen.waiting & ~whole & (wanted > now))
+        if len(sooner):
+            at, before[sooner] = batches_before(seen.take(sooner), slack[sooner], now, price)
+            wanted[sooner] = np.minimum(at, wanted[sooner])
+        return slack, wanted, before
 
     def _because(self, query: QueryView, slack: float, now: WallMs, due: int) -> str:
         if query.due is None:
@@ -158,6 +148,7 @@ def _reads_total_ms(snap: Snapshot) -> float:
     return float(2 * snap.columns.fixed_ms[snap.columns.reads_every > 0].sum() / snap.slots)
 
 
+MOST_BEFORE = 5  # batches before the one that emits a window
 MOST_STEPS = 64
 LEAST_SPARED = 0.1  # of the fixed part of a batch
 
@@ -169,6 +160,35 @@ def crowd_if_split(snap: Snapshot) -> float:
     """
     busy = float(snap.columns.split_load.sum()) / snap.slots
     return inf if busy >= 1 else busy ** sqrt(2 * (snap.slots + 1)) / (1 - busy)
+
+
+def batches_before(seen: Columns, slack: Floats, now: WallMs, price: float) -> tuple[Floats, NDArray[np.intp]]:
+    """When the next batch should start that works for a window which is not due yet, and how many there should be.
+
+    The batch that emits finds what came in during the one before, so that should be short. It is, if it finds little itself:
+    with `load` the time that the rows of a moment cost, a batch takes fixed + load x the one before, and ever smaller ones
+    approach fixed / (1 - load). The first of k must start as long before the window is due as all of them take. Each spares
+    the window a part of its rows, and costs everybody who waits meanwhile a fixed part: one of them at most, since later
+    ones have later deadlines. Where cores lie idle, to spare a tenth of a batch is enough to be worth the processor time.
+    """
+    fixed, cost = seen.fixed_ms, seen.cost_ms(now)
+    load = seen.per_row_ms * seen.rows_per_s / 1000
+    best, best_at, best_k = np.full(len(cost), inf), np.zeros(len(cost)), np.ones(len(cost), dtype=np.intp)
+    # All of them take `ours` x the first + `theirs` x fixed; the one that emits, `share` x the first + `rest` x fixed.
+    ours, theirs, rest, share = np.ones_like(load), np.zeros_like(load), np.ones_like(load), load.copy()
+    for k in range(1, MOST_BEFORE + 1):
+        # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile. With some time to
+        # spare: if it ends late, it holds up the very batch that it should help.
+        lead = (slack - (ours - 1) * cost - theirs * fixed - fixed / 2) / (1 + ours * load)
+        score = rest * fixed + share * (cost + load * np.maximum(0.0, lead)) + price * fixed * k
+        better = (score < best) & ((lead >= -fixed / 2) | (k == 1))  # too late for as many as that
+        best, best_at, best_k = (
+            np.where(better, score, best),
+            np.where(better, now + lead, best_at),
+            np.where(better, k, best_k),
+        )
+        ours, theirs, rest, share = ours + share, theirs + rest, rest + share, share * load
+    return best_at, best_k
 
 
 def expected_slack(
