@@ -1,5 +1,6 @@
 """Queries that die, hang or wait, and controllers that fail, on real Spark."""
 
+import contextlib
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from headway.errors import SettingError
 from headway.model.decision import Decision
 from headway.model.status import QueryStatus
 from headway.model.view import Snapshot
+from headway.spark import supervisor
 from headway.spark.events import events
 
 pytestmark = pytest.mark.spark
@@ -87,6 +89,27 @@ def test_a_policy_that_raises_now_and_then_costs_no_row_and_gates_on(spark: Any,
     assert status.policy == "Unsteady" and status.queries[0].state in ("at the gate", "in a batch")
     got = {r.e: r.n for r in spark.table("unsteady").collect()}
     assert got == {end: n for end, n in per_window([one], max(got)).items() if end <= max(got)} and not late
+
+
+def test_a_query_that_failed_and_is_started_again_by_hand_at_once_is_let_through(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old run's death may be noticed while the new one starts, and must not be taken for the new one's."""
+    monkeypatch.setattr(supervisor, "EVERY_S", 3_600)
+    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
+        first = begin(rt, "again", tmp_path, broken)
+        with contextlib.suppress(Exception):
+            first.awaitTermination(60)
+        starts = rt._starting.start
+
+        def noticed(*args: Any) -> Any:
+            query = starts(*args)
+            rt._supervisor.look()
+            return query
+
+        monkeypatch.setattr(rt._starting, "start", noticed)
+        second = begin(rt, "again", tmp_path)
+        wait_until(lambda: batches(rt, "again") >= 3, "batches of the new run", second)
 
 
 def test_a_query_that_is_put_aside_goes_on_and_the_other_stays_gated(

@@ -255,6 +255,7 @@ class Runtime:
         name = name or option_of(writer, "queryName")
         if not name:
             raise SettingError("name", name, "a name for the query: rt.start(writer, name=...)")
+        self._supervisor.look()  # a run that died is told of before the next begins: else that would be taken for dead
         if self._supervisor.alive(name):
             raise SettingError("name", name, "a name that no running query of this runtime has")
         if checkpoint is not None:
