@@ -96,7 +96,7 @@ def record(part: Part, end: int) -> Record:
         there = {end: set(keys) for end, keys in sinks.get(logged.batch, {}).items()}
         if there != {end: set(keys) for end, keys in ran.out.items()}:
             made.differs.append(f"batch {logged.batch} put out {there}, the model {dict(ran.out)}")
-    for row in _side_table(part.folder / "late"):
+    for row in _side_table(part.folder / "late", len(spark.commits)):
         (made.aside if row["reason"] == "future" else made.late).add(row["row"]["id"])
     for batch in _sink(part.folder / "stock").values():
         for window_end, keys in batch.items():
@@ -165,8 +165,9 @@ def _sink(folder: Path) -> dict[int, dict[int, list[int]]]:
     }
 
 
-def _side_table(folder: Path) -> Iterator[dict[str, Any]]:
+def _side_table(folder: Path, batches: int) -> Iterator[dict[str, Any]]:
+    """Of so many batches: that of one which was broken off is complete when it has been run again."""
     for file in sorted(folder.glob("query=*/batch=*/*")):
-        if not file.name.startswith((".", "_")):
+        if not file.name.startswith((".", "_")) and int(file.parent.name.partition("=")[2]) < batches:
             for line in file.read_text().splitlines():
                 yield json.loads(line)
