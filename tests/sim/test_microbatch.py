@@ -1,5 +1,7 @@
 """Spark in virtual time: without a gate as it is, on shared cores, and with the very policies that run live."""
 
+from statistics import mean
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -88,3 +90,19 @@ def test_never_idle_while_something_is_due_and_a_slot_is_free() -> None:
         due = [q for q in entry.seen.waiting if q.due is not None and q.due <= entry.at]
         if due and entry.seen.busy < entry.seen.slots:
             assert type(entry.decided).__name__ == "Grant"
+
+
+def test_ever_smaller_batches_bring_heavy_windows_out_sooner() -> None:
+    """A batch takes what came in during the one before: fixed + load x that, down to fixed / (1 - load)."""
+
+    def latency_ms(before: int) -> float:
+        world = World(Klink(before=before), slots=2, cores=2)
+        for n in range(2):
+            rows = Stream("rows", 200, 200_000, (0, 200))
+            world.add(Query(f"q{n}", window(3_000, start=1_500 * n), rows, 80, 0.0015, ahead=True))
+        world.run(60_000)
+        assert not world.early
+        return mean(w.at - w.end - 200 for w in world.windows if w.end > 30_000)
+
+    once, many = latency_ms(1), latency_ms(5)
+    assert many < 0.5 * once and many < 1.2 * 80 / (1 - 0.3)

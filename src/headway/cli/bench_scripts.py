@@ -12,7 +12,7 @@ from rich.table import Table
 
 from headway.bench.ledger import Ledger
 from headway.bench.scripts.cast import CLOSING_MS, LENGTH_MS, script
-from headway.bench.scripts.record import record
+from headway.bench.scripts.record import record, slowest_ms
 from headway.bench.scripts.stage import play
 from headway.bench.scripts.verdict import Verdict, judged
 from headway.cli import given, screen
@@ -55,8 +55,9 @@ def scripts(
             wrong = sum(bool(v.wrong) for v in found)
             bar.begin(f"scripts {wave.start} to {wave.stop - 1}, {wrong} with something wrong so far")
             parts, end = play(spark, [(n, script(seed, n)) for n in wave], work / f"{wave.start}")
+            batch_ms = slowest_ms(parts)
             for part in parts:
-                found.append(judged(part, record(part, end)))
+                found.append(judged(part, record(part, end, batch_ms)))
                 if not found[-1].wrong and folder is None:
                     shutil.rmtree(part.folder, ignore_errors=True)
             bar.end()

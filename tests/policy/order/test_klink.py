@@ -9,9 +9,10 @@ from headway.errors import SettingError
 from headway.model.columns import Columns
 from headway.model.deadline import Deadlines, Grid
 from headway.model.decision import Grant, Hold
+from headway.model.time import EventMs, WallMs
 from headway.model.view import DelayView, InputView, QueryView
 from headway.policy.order import Klink
-from headway.policy.order.klink import MOST_STEPS, expected_slack
+from headway.policy.order.klink import MOST_STEPS, batches_before, expected_slack
 from model.making import NOW, query, snapshot, stream
 
 
@@ -241,3 +242,50 @@ def test_a_bad_setting_is_refused(settings: dict[str, object], says: str) -> Non
     with pytest.raises(SettingError) as error:
         Klink(**settings)  # type: ignore[arg-type]
     assert str(error.value) == says
+
+
+# ---- heavy queries: as many batches before the one that emits as pay
+
+
+def loaded(load: float, since_ms: int = 1_000, due_in_ms: int = 3_000, fixed_ms: float = 80.0) -> QueryView:
+    """Its last batch began a while ago, its window is due later; the rows of a moment cost `load` of it."""
+    rows = stream(rows_per_s=100_000.0)
+    end = NOW + due_in_ms - 200
+    return QueryView(
+        "heavy", (rows,), Deadlines((Grid(3_000, end % 3_000),)), waiting_since=NOW, granted_at=WallMs(NOW - since_ms),
+        announced=EventMs(end - 3_000), swept=EventMs(end - 3_000), ahead=True, fixed_ms=fixed_ms, per_row_ms=load / 100,
+    )  # fmt: skip
+
+
+def planned(view: QueryView, price: float = 0.1, most: int = 5) -> tuple[float, int]:
+    seen = Columns.of((view,))
+    at, k = batches_before(seen, Klink().slack_ms(seen, NOW), NOW, price, most)
+    return float(at[0]) - NOW, int(k[0])
+
+
+def test_the_more_rows_cost_the_more_batches_there_are_before_the_last_one_and_the_sooner_the_first_begins() -> None:
+    plans = [planned(loaded(load)) for load in (0.05, 0.2, 0.4, 0.6)]
+    assert [k for _, k in plans] == sorted(k for _, k in plans) and plans[0][1] <= 2 and plans[-1][1] >= 3
+    assert [at for at, _ in plans] == sorted((at for at, _ in plans), reverse=True)
+
+
+def test_where_others_wait_there_are_fewer_and_none_is_too_many() -> None:
+    counts = [planned(loaded(0.4), price)[1] for price in (0.0, 0.1, 1.0, 10.0)]
+    assert counts == sorted(counts, reverse=True) and counts[-1] == 1
+    assert planned(loaded(0.4), 0.1, most=1)[1] == 1
+
+
+def test_when_it_is_too_late_for_all_of_them_the_last_ones_are_made() -> None:
+    """Each batch is planned anew, so one that took longer than it should costs one of those that follow."""
+    left = [planned(loaded(0.4, since_ms=800, due_in_ms=due))[1] for due in (2_500, 1_000, 700, 500)]
+    assert left == sorted(left, reverse=True) and left[-1] == 1
+
+
+def test_a_batch_that_is_not_the_last_before_its_window_announces_nothing() -> None:
+    view = loaded(0.5, since_ms=1_900, due_in_ms=1_660)
+    assert planned(view)[1] > 1
+    granted = Klink().decide(snapshot(view, slots=2))
+    assert isinstance(granted, Grant) and granted.announce is None
+    last = loaded(0.5, since_ms=300, due_in_ms=260)
+    granted = Klink().decide(snapshot(last, slots=2))
+    assert isinstance(granted, Grant) and granted.announce == NOW + 60

@@ -5,8 +5,8 @@ result than Spark did, that is told: then either of them is wrong, and no law ca
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +44,26 @@ class Record:
     stock: dict[int, set[int]] = field(default_factory=dict)  # by window end: what stock Spark put out
 
 
-def record(part: Part, end: int) -> Record:
-    """Read everything that a script has left behind."""
+def slowest_ms(parts: Sequence[Part]) -> int:
+    """How long a batch may have to wait for those of the others, which share its cores: as long as the longest, for each."""
+    times = [
+        logged.done_at - logged.timestamp
+        for part in parts
+        for logged in _log(part.folder / "checkpoints" / "headway", list(part.rows))
+        if logged.done_at is not None and _run_at(part, logged.done_at) == _run_at(part, logged.timestamp)
+    ]
+    return max(times, default=0) * len(parts)
+
+
+def record(part: Part, end: int, batch_ms: int = 0) -> Record:
+    """Read everything that a script has left behind; `batch_ms` is what a batch may take there, with waiting."""
     query = part.query
-    first = part.script.queries[0]
+    first = replace(part.script.queries[0], fixed_ms=max(batch_ms, part.script.queries[0].fixed_ms))
     spark = SparkQuery(first.windows, dict.fromkeys(part.rows, SHIFT_MS), first.mode)
-    made = Record(Trace(part.script, {}, end=end), Kept(spark, {}, away=part.away, ended=part.ended, last=query))
+    made = Record(
+        Trace(replace(part.script, queries=(first,)), {}, end=end),
+        Kept(spark, {}, away=part.away, ended=part.ended, last=query),
+    )
     made.trace.queries[first.name] = made.kept
     made.kept.starts, made.kept.anew = [at for at, _ in part.settings], part.anew
     checkpoint = part.folder / "checkpoints" / "headway"

@@ -25,14 +25,17 @@ class Klink:
     """Order queries by the idle time that they can still afford before their next window must come out.
 
     A query without history goes first: until it runs we learn nothing about it. Ties break by name. A batch runs when its
-    window is due. Where rows cost much, most of them are worked off by a batch before, so that the one which emits has few
+    window is due. Where rows cost much, most of them are worked off by batches before, so that the one which emits has few
     left; but each batch has a price, which others pay who wait, so it depends on how busy all are.
     """
 
     confidence: float = 0.95
     step_ms: int = 120
     interval: Literal["predictive", "paper"] = "predictive"
-    split: float = 1.0  # a window whose rows cost more than this many fixed parts is worked off in two batches
+    split: float = (
+        1.0  # a batch before the one that emits must spare the window this many fixed parts, less where cores idle
+    )
+    before: int = 5  # and there are at most so many of them, ever smaller
     memory: bool = True  # while memory is short, run what frees most
     gated: ClassVar[bool] = True
 
@@ -41,6 +44,8 @@ class Klink:
             raise SettingError("order.confidence", self.confidence, "a share between 0 and 1, e.g. 0.95")
         if not self.split >= 0:
             raise SettingError("order.split", self.split, "0 or more fixed parts of a batch")
+        if not isinstance(self.before, int) or self.before < 1:
+            raise SettingError("order.before", self.before, "1 or more batches")
         if self.step_ms <= 0:
             raise SettingError("order.step_ms", self.step_ms, "more than 0 milliseconds")
         if self.interval not in ("predictive", "paper"):
@@ -125,7 +130,7 @@ class Klink:
         before = np.zeros(len(wanted), dtype=np.intp)
         sooner = np.flatnonzero(seen.waiting & ~whole & (wanted > now))
         if len(sooner):
-            at, before[sooner] = batches_before(seen.take(sooner), slack[sooner], now, price)
+            at, before[sooner] = batches_before(seen.take(sooner), slack[sooner], now, price, self.before)
             wanted[sooner] = np.minimum(at, wanted[sooner])
         return slack, wanted, before
 
@@ -148,7 +153,6 @@ def _reads_total_ms(snap: Snapshot) -> float:
     return float(2 * snap.columns.fixed_ms[snap.columns.reads_every > 0].sum() / snap.slots)
 
 
-MOST_BEFORE = 5  # batches before the one that emits a window
 MOST_STEPS = 64
 LEAST_SPARED = 0.1  # of the fixed part of a batch
 
@@ -162,7 +166,7 @@ def crowd_if_split(snap: Snapshot) -> float:
     return inf if busy >= 1 else busy ** sqrt(2 * (snap.slots + 1)) / (1 - busy)
 
 
-def batches_before(seen: Columns, slack: Floats, now: WallMs, price: float) -> tuple[Floats, NDArray[np.intp]]:
+def batches_before(seen: Columns, slack: Floats, now: WallMs, price: float, most: int) -> tuple[Floats, NDArray[np.intp]]:
     """When the next batch should start that works for a window which is not due yet, and how many there should be.
 
     The batch that emits finds what came in during the one before, so that should be short. It is, if it finds little itself:
@@ -176,7 +180,7 @@ def batches_before(seen: Columns, slack: Floats, now: WallMs, price: float) -> t
     best, best_at, best_k = np.full(len(cost), inf), np.zeros(len(cost)), np.ones(len(cost), dtype=np.intp)
     # All of them take `ours` x the first + `theirs` x fixed; the one that emits, `share` x the first + `rest` x fixed.
     ours, theirs, rest, share = np.ones_like(load), np.zeros_like(load), np.ones_like(load), load.copy()
-    for k in range(1, MOST_BEFORE + 1):
+    for k in range(1, most + 1):
         # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile. With some time to
         # spare: if it ends late, it holds up the very batch that it should help.
         lead = (slack - (ours - 1) * cost - theirs * fixed - fixed / 2) / (1 + ours * load)
