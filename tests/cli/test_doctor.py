@@ -1,5 +1,6 @@
 """The doctor looks at everything and says one line each."""
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,24 @@ def test_one_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_problem_is_exit_code_2_and_says_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "headway").write_text("a file where a folder should be")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "headway"))
     monkeypatch.setattr(doctor, "CHECKS", [doctor._cores, doctor._state])
     shown = CliRunner().invoke(app, ["doctor"])
     assert shown.exit_code == 2
     assert "problem" in shown.output and "set XDG_STATE_HOME" in shown.output
+
+
+def test_without_a_folder_of_the_users_journals_go_to_the_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "headway").write_text("a file where a folder should be")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    found = doctor._state()
+    assert found.ok and str(tmp_path / "headway-") in found.says
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", classmethod(lambda cls: Path("/proc/nobody")))
+    assert doctor._state().says == found.says
 
 
 def test_a_missing_package_and_a_pandas_too_new_are_told(monkeypatch: pytest.MonkeyPatch) -> None:

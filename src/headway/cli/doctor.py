@@ -87,15 +87,14 @@ def _socket() -> Check:
 
 
 def _state() -> Check:
-    folder = state_folder()
+    """Where journals go. Where the user has no folder for them there is one for temporary files."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = state_folder()
         with tempfile.TemporaryFile(dir=folder):
             return Check("journal", True, f"{folder} can be written")
     except OSError as error:
-        return Check(
-            "journal", False, f"{folder} cannot be written ({error.strerror}): set XDG_STATE_HOME to a folder that can"
-        )
+        says = f"{error.filename or tempfile.gettempdir()} cannot be written ({error.strerror})"
+        return Check("journal", False, f"{says}: set XDG_STATE_HOME to a folder that can")
 
 
 CHECKS: list[Callable[[], Check]] = [
