@@ -18,6 +18,7 @@ _WHERE = {
     "Runtime": "headway.spark.runtime",
     "session": "headway.spark.session",
     "tune": "headway.spark.session",
+    "doctor": "headway.spark.checkup",
     "order": "headway.policy.order",
     "patience": "headway.policy.patience",
     "sampling": "headway.policy.sampling",
@@ -29,8 +30,8 @@ _WHERE = {
     "SettingError": "headway.errors",
 }
 __all__ = [
-    "HeadwayError", "Runtime", "SettingError", "approx", "every", "order", "patience", "query", "sampling", "session",
-    "tune", "window",
+    "HeadwayError", "Runtime", "SettingError", "approx", "doctor", "every", "order", "patience", "query", "sampling",
+    "session", "tune", "window",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from headway.pipeline import query
     from headway.policy import order, patience, sampling
     from headway.spark import approx
+    from headway.spark.checkup import doctor
     from headway.spark.runtime import Runtime
     from headway.spark.session import session, tune
 

@@ -5,31 +5,35 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
 
 import psutil
 import typer
 
+import headway
 from headway.bench.ledger import java_version
 from headway.cli import screen
 from headway.loop.journal_file import state_folder
+from headway.model.check import Check
 
 MEMORY_GB = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing looked at: whether it will do, and a line on it."""
-
-    name: str
-    ok: bool
-    says: str
-
-
-def doctor() -> None:
+def doctor(
+    job: Annotated[
+        bool,
+        typer.Option(
+            "--job", help="Print the path of a job that looks at a session: spark-submit ... $(headway doctor --job)"
+        ),
+    ] = False,
+) -> None:
     """Look at Java, Python, packages, memory, cores, sockets and folders; one line each."""
+    if job:
+        typer.echo(str(Path(headway.__file__).parent / "spark" / "checkup_job.py"))
+        return
     found = [look() for look in CHECKS]
     for check in found:
         mark = "[green]ok     [/]" if check.ok else "[red]problem[/]"

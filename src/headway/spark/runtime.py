@@ -71,7 +71,7 @@ class Runtime:
     ) -> None:
         """A batch that runs for longer than `hang_after` is told of, with its stack."""
         _check_slots(slots)
-        _supported(spark)
+        supported(spark)
         self.spark = spark
         self.order: OrderPolicy = Klink() if order is None else order
         if not hasattr(self.order, "decide"):
@@ -402,7 +402,7 @@ def _check_slots(slots: Any) -> None:
         raise SettingError("slots", slots, "'auto' or a number of 1 or more")
 
 
-def _supported(spark: Any) -> None:
+def supported(spark: Any) -> None:
     """One line for sessions that we cannot work with, before anything fails deep inside."""
     if type(spark).__module__.startswith("pyspark.sql.connect"):
         want = "a classic session: Headway decides inside the driver, so run it there (spark-submit), not over Spark Connect"
