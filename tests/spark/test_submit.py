@@ -31,7 +31,7 @@ def submitted(folder: Path, *args: str) -> tuple[dict[str, Any], str]:
     out = [json.loads(line) for file in (folder / "out").glob("*.json") for line in file.read_text().splitlines()]
     start = 1_767_225_600_000
     assert {(r["e"] - start, r["k"], r["count"]) for r in out} == {(3000, 0, 2), (3000, 1, 1), (6000, 0, 1), (6000, 1, 2)}
-    return json.loads((folder / "told.json").read_text()), run.stderr
+    return json.loads((folder / "told.json").read_text()), run.stdout + run.stderr  # Spark sends ours to its output
 
 
 @pytest.mark.spark
