@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from headway.bench.scripts.stage import Part
-from headway.sim.scripts.engine import Row, SparkQuery
+from headway.sim.scripts.engine import Ran, Row, SparkQuery
 from headway.sim.scripts.line import SHIFT_MS, Line, Offset
 from headway.sim.scripts.reports import beyond
 from headway.sim.scripts.script import Query
 from headway.sim.scripts.trace import Came, Kept, Look, Trace
 
 FIRST = Line().first
+ReadIn = dict[str, dict[int, list[Came]]]  # by input: the rows in each entry of its source's own log
+Sink = dict[int, dict[int, list[int]]]  # by batch, then by the window's end: ids
 
 
 @dataclass(frozen=True)
@@ -57,65 +59,76 @@ def slowest_ms(parts: Sequence[Part]) -> int:
 
 def record(part: Part, end: int, batch_ms: int = 0) -> Record:
     """Read everything that a script has left behind; `batch_ms` is what a batch may take there, with waiting."""
-    query = part.query
     first = replace(part.script.queries[0], fixed_ms=max(batch_ms, part.script.queries[0].fixed_ms))
-    spark = SparkQuery(first.windows, dict.fromkeys(part.rows, SHIFT_MS), first.mode)
-    made = Record(
-        Trace(replace(part.script, queries=(first,)), {}, end=end),
-        Kept(spark, {}, away=part.away, ended=part.ended, last=query),
-    )
-    made.trace.queries[first.name] = made.kept
-    made.kept.starts, made.kept.anew = [at for at, _ in part.settings], part.anew
-    checkpoint = part.folder / "checkpoints" / "headway"
-    read_in = _read_in(part, checkpoint)
-    made.kept.rows = {name: [c for _, came in sorted(read_in[name].items()) for c in came] for name in part.rows}
-    for name, rows in part.rows.items():
-        known = {c.key for c in made.kept.rows[name]}
-        made.kept.rows[name] += [c for c in rows if c.key not in known]
-    sinks = _sink(part.folder / "headway")
-    run, before, last = 0, dict.fromkeys(part.rows, -1), FIRST
-    names = list(part.rows)
-    for logged in _log(checkpoint, names):
-        began_in = _run_at(part, logged.timestamp)
-        if began_in != run:
-            run = began_in
-            spark.restart(dict.fromkeys(part.rows, SHIFT_MS))
-        settings = part.settings[run - 1][1]
-        upto = dict(zip(names, logged.files, strict=True))
-        read = {n: [c for k in range(before[n] + 1, upto[n] + 1) for c in read_in[n].get(k, [])] for n in names}
-        taken = {
-            n: [c for c in rows if not beyond(c.event, logged.timestamp, _horizon(settings, n))] for n, rows in read.items()
-        }
-        counts = {n: sum(map(len, (read_in[n].get(k, []) for k in range(upto[n] + 1)))) for n in names}
-        begun = spark.begin({"control": logged.control, **counts}, logged.timestamp)
-        if begun.watermark != logged.watermark:
-            made.differs.append(f"batch {logged.batch} swept {logged.watermark}, the model {begun.watermark}")
-        look = Look(
-            settings, run, logged.timestamp, logged.timestamp, logged.timestamp, read, taken, last, logged.control,
-            gated=True, batch=logged.batch,
-        )  # fmt: skip
-        made.kept.looks.append(look)
-        given = [Row(c.key, c.input, c.event) for of_input in taken.values() for c in of_input]
-        ran = spark.run(begun, given, Line().rows(last, logged.control))
-        before, last = upto, logged.control
-        if logged.done_at is None:
-            break
-        done_run = _run_at(part, logged.done_at)
-        if done_run != run:  # it was run again by the next run
-            run = done_run
-            spark.restart(dict.fromkeys(part.rows, SHIFT_MS))
-        spark.put_out(ran)
-        spark.commit(ran)
-        look.ran, look.done_at, look.done_run, look.told_at = ran, logged.done_at, done_run, logged.done_at
-        there = {end: set(keys) for end, keys in sinks.get(logged.batch, {}).items()}
-        if there != {end: set(keys) for end, keys in ran.out.items()}:
-            made.differs.append(f"batch {logged.batch} put out {there}, the model {dict(ran.out)}")
-    for row in _side_table(part.folder / "late", len(spark.commits)):
+    kept = Kept(
+        SparkQuery(first.windows, dict.fromkeys(part.rows, SHIFT_MS), first.mode), {},
+        away=part.away, anew=part.anew, ended=part.ended, last=part.query, starts=[at for at, _ in part.settings],
+    )  # fmt: skip
+    made = Record(Trace(replace(part.script, queries=(first,)), {first.name: kept}, end=end), kept)
+    again = _Again(part, made, _read_in(part, part.folder / "checkpoints" / "headway"), _sink(part.folder / "headway"))
+    for logged in _log(part.folder / "checkpoints" / "headway", list(part.rows)):
+        again.batch(logged)
+    for row in _side_table(part.folder / "late", len(kept.spark.commits)):
         (made.aside if row["reason"] == "future" else made.late).add(row["row"]["id"])
     for batch in _sink(part.folder / "stock").values():
         for window_end, keys in batch.items():
             made.stock[window_end] = set(keys)  # in update mode the last is the whole
     return made
+
+
+class _Again:
+    """Runs the batches of a query once more, in the model."""
+
+    def __init__(self, part: Part, made: Record, read_in: ReadIn, sink: Sink) -> None:
+        self.part, self.made, self.kept, self.spark = part, made, made.kept, made.kept.spark
+        self.read_in, self.sink = read_in, sink
+        self.run, self.control = 0, FIRST
+        self.upto = dict.fromkeys(part.rows, -1)  # how far each file source's own log was read
+        for name, came in part.rows.items():  # in the order in which they were read; those that were not come last
+            read = [c for _, rows in sorted(read_in[name].items()) for c in rows]
+            known = {c.key for c in read}
+            self.kept.rows[name] = read + [c for c in came if c.key not in known]
+
+    def batch(self, logged: Logged) -> None:
+        """One entry of the offset log: what it read, and what came of it if it was committed."""
+        self._in_run(_run_at(self.part, logged.timestamp))
+        settings = self.part.settings[self.run - 1][1]
+        upto = dict(zip(self.part.rows, logged.files, strict=True))
+        read = {n: self._rows(n, range(self.upto[n] + 1, upto[n] + 1)) for n in upto}
+        taken = {
+            n: [c for c in rows if not beyond(c.event, logged.timestamp, _horizon(settings, n))] for n, rows in read.items()
+        }
+        counts = {n: len(self._rows(n, range(upto[n] + 1))) for n in upto}
+        begun = self.spark.begin({"control": logged.control, **counts}, logged.timestamp)
+        if begun.watermark != logged.watermark:
+            self.made.differs.append(f"batch {logged.batch} swept {logged.watermark}, the model {begun.watermark}")
+        look = Look(
+            settings, self.run, logged.timestamp, logged.timestamp, logged.timestamp, read, taken, self.control,
+            logged.control, gated=True, batch=logged.batch,
+        )  # fmt: skip
+        self.kept.looks.append(look)
+        given = [Row(c.key, c.input, c.event) for rows in taken.values() for c in rows]
+        ran = self.spark.run(begun, given, Line().rows(self.control, logged.control))
+        self.upto, self.control = upto, logged.control
+        if logged.done_at is not None:
+            self._in_run(_run_at(self.part, logged.done_at))  # another, if the first died in it
+            self.spark.put_out(ran)
+            self.spark.commit(ran)
+            look.ran, look.done_at, look.done_run, look.told_at = ran, logged.done_at, self.run, logged.done_at
+            self._compare(ran)
+
+    def _in_run(self, run: int) -> None:
+        if run != self.run:
+            self.run = run
+            self.spark.restart(dict.fromkeys(self.part.rows, SHIFT_MS))
+
+    def _rows(self, name: str, entries: range) -> list[Came]:
+        return [c for k in entries for c in self.read_in[name].get(k, [])]
+
+    def _compare(self, ran: Ran) -> None:
+        there = {end: set(keys) for end, keys in self.sink.get(ran.batch, {}).items()}
+        if there != {end: set(keys) for end, keys in ran.out.items()}:
+            self.made.differs.append(f"batch {ran.batch} put out {there}, the model {dict(ran.out)}")
 
 
 def _run_at(part: Part, at: int) -> int:
@@ -152,9 +165,8 @@ def _order(checkpoint: Path, names: list[str]) -> list[str]:
     return [next(left) if name is None else name for name in found]
 
 
-def _read_in(part: Part, checkpoint: Path) -> dict[str, dict[int, list[Came]]]:
-    """By input: which rows are in each entry of its source's own log."""
-    found: dict[str, dict[int, list[Came]]] = {name: {} for name in part.rows}
+def _read_in(part: Part, checkpoint: Path) -> ReadIn:
+    found: ReadIn = {name: {} for name in part.rows}
     for source in sorted((checkpoint / "sources").glob("[0-9]*")):
         seen: set[str] = set()
         for entry in _entries(source):
@@ -171,8 +183,7 @@ def _entries(source: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def _sink(folder: Path) -> dict[int, dict[int, list[int]]]:
-    """By batch, then by the window's end."""
+def _sink(folder: Path) -> Sink:
     return {
         int(file.stem): {int(end): keys for end, keys in json.loads(file.read_text()).items()}
         for file in sorted(folder.glob("*.json"), key=lambda f: int(f.stem))
