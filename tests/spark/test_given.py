@@ -39,6 +39,7 @@ def test_with_nothing_given_all_of_ours_is_set(alone: pytest.MonkeyPatch) -> Non
     set_ = tuned(Builder())
     assert set_["spark.jars"] == str(JAR) and set_["spark.sql.extensions"] == EXTENSIONS
     assert set_["spark.sql.streaming.checkpointFileManagerClass"] == CHECKPOINTS
+    assert set_.items() >= session.profile().items()
 
 
 def test_what_the_builder_has_stays(alone: pytest.MonkeyPatch) -> None:

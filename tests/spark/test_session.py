@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import headway as hw
-from headway.spark import jvm
 from headway.spark.session import CODE_PAYS_ROWS, INTERPRETED, TUNED, profile
 
 
@@ -29,14 +28,6 @@ def test_small_batches_are_interpreted_and_large_ones_compiled() -> None:
 def test_a_number_of_rows_that_is_none_is_refused_in_one_line(rows: Any) -> None:
     with pytest.raises(hw.SettingError, match="rows_per_batch"):
         hw.tune(Builder(), rows_per_batch=rows)
-
-
-def test_a_builder_keeps_its_own_settings_jars_and_extensions() -> None:
-    tuned = hw.tune(Builder(**{"spark.jars": "mine.jar", "spark.sql.extensions": "my.Extensions", "spark.app.name": "mine"}))
-    assert tuned._options["spark.jars"] == f"mine.jar,{jvm.JAR}"
-    assert tuned._options["spark.sql.extensions"] == f"my.Extensions,{jvm.EXTENSIONS}"
-    assert tuned._options["spark.app.name"] == "mine"
-    assert tuned._options.items() >= profile().items()
 
 
 def test_every_setting_is_on_the_page() -> None:
