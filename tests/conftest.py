@@ -20,6 +20,11 @@ def pytest_configure() -> None:
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-class-path {jars} pyspark-shell"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that make a session of their own stop it when they are done: they come before those that share one."""
+    items.sort(key=lambda item: "spark" in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     import headway as hw

@@ -39,7 +39,6 @@ def test_the_newest_journal_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with pytest.raises(HeadwayError, match="no journal in"):
         given.journal(None)
-    (tmp_path / "headway").mkdir()
-    (tmp_path / "headway" / "a.db").touch()
+    (tmp_path / "headway" / "a.db").touch()  # the folder was made for journals to come
     assert given.journal(None) == tmp_path / "headway" / "a.db"
     assert given.journal(tmp_path / "b.db") == tmp_path / "b.db"

@@ -125,7 +125,7 @@ def test_least_slack_serves_twelve_queries_sooner_than_every_baseline() -> None:
 
 
 def test_a_heavy_query_works_its_rows_off_before_the_deadline_and_sweeps_with_a_short_batch() -> None:
-    world = VirtualWorld(Klink())
+    world = VirtualWorld(Klink(before=1))
     rows = VirtualInput(rows_per_s=10_000, patience_ms=200)
     world.add(VirtualQuery("heavy", window("6 s"), rows, fixed_ms=100, per_row_ms=0.05))  # 3 s of rows in a window of 6
     world.run(until_ms=66_000)
@@ -135,6 +135,20 @@ def test_a_heavy_query_works_its_rows_off_before_the_deadline_and_sweeps_with_a_
     assert all(200 <= at % 6_000 < 220 for said, at in steady if said is None)  # the rows are done just in time
     # One batch for everything would take 3100 ms after patience is over.
     assert max(w.latency_ms for w in world.windows if w.end > 30_000) < 1_300
+
+
+def test_with_more_batches_before_it_the_last_is_shorter_still() -> None:
+    world = VirtualWorld(Klink())
+    rows = VirtualInput(rows_per_s=10_000, patience_ms=200)
+    world.add(VirtualQuery("heavy", window("6 s"), rows, fixed_ms=100, per_row_ms=0.05))
+    world.run(until_ms=66_000)
+    assert not world.early
+    steady = [g.announce for at, g in grants(world) if 30_000 < at < 60_000]
+    assert [said for said in steady if said is not None] == [36_000, 42_000, 48_000, 54_000, 60_000], (
+        "each once, by the last"
+    )
+    # Half of all time goes by with rows: ever smaller batches approach 100 / (1 - 0.5) ms.
+    assert max(w.latency_ms for w in world.windows if w.end > 30_000) < 300
 
 
 def test_a_sliding_window_comes_out_every_slide() -> None:
