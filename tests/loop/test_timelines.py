@@ -148,7 +148,7 @@ def test_with_more_batches_before_it_the_last_is_shorter_still() -> None:
         "each once, by the last"
     )
     # Half of all time goes by with rows: ever smaller batches approach 100 / (1 - 0.5) ms.
-    assert max(w.latency_ms for w in world.windows if w.end > 30_000) < 300
+    assert max(w.latency_ms for w in world.windows if w.end > 30_000) < 400
 
 
 def test_a_sliding_window_comes_out_every_slide() -> None:
