@@ -13,8 +13,11 @@ from typer.testing import CliRunner
 
 from headway.cli.app import app
 from headway.errors import SettingError
+from headway.model.message import InputSeen
+from headway.model.time import EventMs
 from headway.sim.scripts import laws, making
 from headway.sim.scripts.laws import Violation
+from headway.sim.scripts.line import Line
 from headway.sim.scripts.run import Tally, judged, smallest, sweep
 from headway.sim.scripts.script import Action, Input, Query, Script, from_json
 from sim.plain import Plain
@@ -171,6 +174,13 @@ def test_the_first_report_after_a_hang_up_is_by_the_clock_as_it_was_set() -> Non
     )
     found = judged(script)[1]
     assert not found, told(found, script)
+
+
+def test_a_row_of_the_year_9999_moves_a_line_no_further_than_calendars_go() -> None:
+    line = Line()
+    line.starts({"a": 0})
+    line.looks([InputSeen("a", 1, None, EventMs(0), (), foremost=EventMs(253_402_300_799_999))])
+    assert line.rows(line.first, line.by_rows(line.first))
 
 
 class Days(RuleBasedStateMachine):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from headway.model.message import InputSeen
+from headway.model.time import LATEST
 from headway.spark import control
 
 Offset = dict[str, int]
@@ -40,7 +41,7 @@ class Line:
         """Take in what a batch reported."""
         for told in seen:
             reached = told.foremost if told.newest is None else told.newest  # all are ahead of the clock: then that is wrong
-            found = [at for at in (self.newest[told.name], reached) if at is not None]
+            found = [min(at, LATEST) for at in (self.newest[told.name], reached) if at is not None]
             self.newest[told.name] = max(found, default=None)
 
     def early_ms(self, start: Offset, steady: int, wall: int) -> int:

@@ -22,6 +22,7 @@ import scala.runtime.BoxedUnit;
 final class QuerySelf {
     private static final String METRICS = "headway:";
     private static final int FIRST_LETTERS = 400;
+    private static final long LATEST = 253_055_232_000_000L; // see `model/time.py`
     private static final Pattern NEWEST = Pattern.compile("\"newest\": (-?\\d+)");
     private static final Pattern ROWS = Pattern.compile("\"rows\": (\\d+)");
 
@@ -71,7 +72,8 @@ final class QuerySelf {
             hadRows |= rows != null && rows > 0;
             Long now = number(told, "newest", NEWEST);
             if (now == null && told.schema().getFieldIndex("foremost").isDefined()) {
-                now = told.getAs("foremost"); // all of its rows are ahead of this machine's clock: then that is wrong
+                Long foremost = told.getAs("foremost"); // all of its rows are ahead of this machine's clock: then that is wrong
+                now = foremost == null ? null : Long.valueOf(Math.min(foremost, LATEST));
             }
             return now == null || before != null && before > now ? before : now;
         });
