@@ -183,6 +183,23 @@ def test_a_row_of_the_year_9999_moves_a_line_no_further_than_calendars_go() -> N
     assert line.rows(line.first, line.by_rows(line.first))
 
 
+def test_where_sources_are_asked_before_the_gate_a_stream_is_live_by_the_moment_of_asking() -> None:
+    inputs = (Input("a", 500, 10_000), Input("b", 500, 10_000))
+    script = Script(
+        (Query(inputs=inputs, window_ms=2_000, mode="update", before_gate=True),),
+        (stream(37_500, 38_125, input="b", every=1_000, released=53_000), stream(32_000, 42_000, every=500, delays=[50])),
+    )
+    found = judged(script)[1]
+    assert not found, told(found, script)
+
+
+def test_a_line_that_begins_again_behind_its_watermark_waits_no_longer_than_anything_is_announced_ahead() -> None:
+    line = Line()
+    line.starts({"a": 2_000})
+    assert line.early_ms({"seq": 3, "wm": 5_000, "live": 1}, steady=0, wall=1_000) == 6_000
+    assert line.early_ms({"seq": 4, "wm": 3_600_000, "live": 1}, steady=0, wall=1_000) == 12_000
+
+
 class Days(RuleBasedStateMachine):
     """A script that grows action by action, so that what breaks a law shrinks to something one can read."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from headway.model.message import InputSeen
 from headway.model.time import LATEST
+from headway.model.view import READ_MOST_MS
 from headway.spark import control
 
 Offset = dict[str, int]
@@ -49,7 +50,8 @@ class Line:
         if not start["live"]:
             return 0
         if start["wm"] != self._ahead[0]:
-            self._ahead = start["wm"], steady + start["wm"] + max(self.patience_ms.values(), default=0) - wall
+            ahead = min(start["wm"] - wall, READ_MOST_MS)  # what seems further ahead was announced by another clock
+            self._ahead = start["wm"], steady + ahead + max(self.patience_ms.values(), default=0)
         return self._ahead[1] - steady
 
     def by_rows(self, start: Offset) -> Offset:

@@ -108,8 +108,9 @@ class Evidence:
         if not looks or end + patience - announced.granted_at > MOST_AHEAD_MS:
             return False
         events = [r.event for look in looks for r in look.taken[name] if r.event is not None]
-        for off_then, off_now in self._clocks(looks[-1].granted_at, swept.granted_at):
-            now = looks[-1].granted_at + off_then
+        seen_at = looks[-1].at  # when its sources were asked, which may be before the gate
+        for off_then, off_now in self._clocks(seen_at, swept.granted_at):
+            now = seen_at + off_then
             newest = max((e for e in events if e <= now + AHEAD_MS), default=0)
             if now - newest <= patience + CLOCK_MS and swept.granted_at + off_now >= end + patience - CLOCK_MS:
                 return True
@@ -145,8 +146,8 @@ class Evidence:
         """Whether its newest row was read within patience of its event time, by one clock or the other."""
         patience, events = setting(look, name).patience_ms, [r.event for r in look.taken[name] if r.event is not None]
         return any(
-            -AHEAD_MS <= look.granted_at + off - e <= patience + CLOCK_MS
-            for off, _ in self._clocks(look.granted_at, look.granted_at)
+            -AHEAD_MS <= look.at + off - e <= patience + CLOCK_MS
+            for off, _ in self._clocks(look.at, look.at)
             for e in events
         )
 

@@ -14,6 +14,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 final class ControlStream extends OneRowStream implements SupportsTriggerAvailableNow {
     private static final long LOST_MS = 1_000; // between two batches of a query that has lost its gate
     private static final long IDLE_MS = 100; // between two looks for rows, where the last found none
+    private static final long MOST_AHEAD_MS = 10_000; // what seems further ahead was announced by another clock
 
     private final long shiftMs;
     private final QuerySelf self = new QuerySelf();
@@ -84,7 +85,7 @@ final class ControlStream extends OneRowStream implements SupportsTriggerAvailab
     /** A watermark is announced at the moment `now` of the clock that rules it; from here on by the clock that cannot be set. */
     private void awaits(long watermark, long now) {
         ahead = watermark;
-        aheadUntil = System.nanoTime() / 1_000_000 + watermark + self.patience() - now;
+        aheadUntil = System.nanoTime() / 1_000_000 + Math.min(watermark - now, MOST_AHEAD_MS) + self.patience();
     }
 
     /** What stock Spark would do. An offset that stays as it is makes no batch, unless a source has rows or Spark has more to
