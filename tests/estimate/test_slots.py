@@ -25,9 +25,8 @@ def test_a_little_over_a_whole_number_does_not_add_a_slot() -> None:
 
 
 def test_where_a_batch_is_one_task_there_are_as_many_slots_as_cores() -> None:
-    busy = Slots(cores=2, least=2).add_batch(81).add_cpu(130, 1)  # the JVM compiles meanwhile
+    busy = Slots(cores=2, one_task=True).add_batch(81).add_cpu(130, 1)  # the JVM compiles meanwhile
     assert busy.best == 2
-    assert busy.add_cpu(1, 1).least == 2
 
 
 def test_figures_fade_as_batches_get_cheaper() -> None:
@@ -66,8 +65,6 @@ def test_batches_beside_others_count_by_their_share_of_the_cores() -> None:
 
 def test_executors_come_and_go() -> None:
     known = Slots(cores=2).add_batch(300).add_cpu(3_000, 10)
-    assert known.on(8, one_task=False).best == 8 and known.on(1, one_task=True).best == 1
-    assert known.on(2, one_task=False) is known and known.on(0, one_task=False) is known, (
-        "none at all: they are on their way"
-    )
-    assert Slots(cores=2, least=2).on(6, one_task=True).least == 6
+    assert known.on(8).best == 8 and known.on(1).best == 1
+    assert known.on(2) is known and known.on(0) is known, "none at all: they are on their way"
+    assert Slots(cores=2, one_task=True).on(6).add_batch(100).add_cpu(1_000, 1).best == 6

@@ -29,7 +29,7 @@ def scripts(
     count: Annotated[int, typer.Option(help="How many scripts.")] = 200,
     seed: Annotated[int, typer.Option(help="Another seed, other scripts.")] = 1,
     first: Annotated[int, typer.Option(help="The number of the first.")] = 0,
-    beside: Annotated[int, typer.Option(help="How many run at the same time.")] = 8,
+    beside: Annotated[int, typer.Option(help="How many run at the same time.")] = 7,
     cores: Annotated[int | None, typer.Option(help="Spark's task slots; all unless told.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where to keep what the run leaves behind.")] = None,
     ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
@@ -61,6 +61,8 @@ def scripts(
                 if not found[-1].wrong and folder is None:
                     shutil.rmtree(part.folder, ignore_errors=True)
             bar.end()
+    if folder is None and not any(v.wrong for v in found):
+        shutil.rmtree(work, ignore_errors=True)
     _tell(found, seed, ledger, count, first, work)
 
 

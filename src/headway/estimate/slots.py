@@ -17,12 +17,12 @@ class Slots:
     nine slots made every window late. For the same reason a shorter time is believed at once, a longer one slowly, and
     batches that ran beside others count too: under overload none ever runs alone.
 
-    Nor fewer than `least`. Where a batch is one task it cannot use a second core, whatever the processor time says: at low
-    load that is full of the JVM's own work, compilation above all, and ten queries had one slot on two cores.
+    Nor fewer than one per core where a batch is one task: it cannot use a second core, whatever the processor time says. At
+    low load that is full of the JVM's own work, compilation above all, and ten queries had one slot on two cores.
     """
 
     cores: int
-    least: int = 1
+    one_task: bool = False
     cpu_ms: float | None = None
     alone_ms: float | None = None
     keep: float = 0.8
@@ -44,12 +44,13 @@ class Slots:
         keep = 0.95 if alone > self.alone_ms else 0.5
         return replace(self, alone_ms=keep * self.alone_ms + (1 - keep) * alone)
 
-    def on(self, cores: int, one_task: bool) -> "Slots":
+    def on(self, cores: int) -> "Slots":
         """The same on more cores, or fewer: executors come and go."""
-        return self if cores < 1 or cores == self.cores else replace(self, cores=cores, least=cores if one_task else 1)
+        return self if cores < 1 or cores == self.cores else replace(self, cores=cores)
 
     @property
     def best(self) -> int:
         if self.cpu_ms is None or self.alone_ms is None:
             return self.cores + 1  # until we know: one batch may wait for its logs while the others compute
-        return max(self.least, min(2 * self.cores, ceil(self.cores * self.alone_ms / self.cpu_ms - 0.25)))
+        least = self.cores if self.one_task else 1
+        return max(least, min(2 * self.cores, ceil(self.cores * self.alone_ms / self.cpu_ms - 0.25)))

@@ -114,8 +114,8 @@ class Controller(Inbox):
         super().__init__(clock)
         self.policy, self.actuator, self.journal = policy, actuator, journal
         self.gauge, self.guards, self.watch = gauge, guards, StopWatch()
-        self._aside, self._one_task = aside, one_task
-        self._begin = (pressure or Pressure(), Slots(cores, least=cores if one_task else 1))
+        self._aside = aside
+        self._begin = (pressure or Pressure(), Slots(cores, one_task))
         self.queries: dict[str, QueryTracker] = {}
         self.roll = Roll()
         self.rebuilt = 0
@@ -372,7 +372,7 @@ class Controller(Inbox):
             self.slots = self.slots.add_cpu(cpu_ms - last[1], self._batches - last[2])
         self.pressure = self.pressure.step(now, self.gauge.memory_used())
         if (cores := self.gauge.parallelism()) is not None:
-            self.slots = self.slots.on(cores, self._one_task)
+            self.slots = self.slots.on(cores)
         self._gauged = (now, cpu_ms, self._batches)
 
 

@@ -11,17 +11,13 @@ from typing import Any, ClassVar
 from headway.bench.chaos import plan as plan_
 from headway.bench.chaos.plan import HASTY_MS, PATIENCE_MS, Plan, from_kafka, keeps_late
 from headway.bench.file_sink import into
+from headway.bench.on_purpose import Fault, cut_lines, fail_controller
 from headway.model.decision import Decision
-from headway.model.message import Look
 from headway.model.view import Snapshot
 from headway.policy.order import Klink
 from headway.workloads.ysb import Ysb
 
 RESTARTS = 1_000
-
-
-class Fault(Exception):
-    """Raised on purpose."""
 
 
 class Once:
@@ -91,15 +87,11 @@ class Running:
         before = self.rt.controller.rebuilt
         if self.rt.controller.policy is not self.order:
             self.rt.use(self.order)
-        self.rt.controller.post(Look(_raise))
+        fail_controller(self.rt)
         _await(lambda: self.rt.controller.rebuilt > before)
 
     def cut(self, names: list[str]) -> None:
-        gate = self.rt._gate
-        with gate._changed:
-            lines = [q.line for n, q in gate._queries.items() if n in names and q.line is not None]
-        for line in lines:
-            line.cut()
+        cut_lines(self.rt, names)
 
     def close_gate(self, seconds: float) -> None:
         self.rt._gate.close()
@@ -144,10 +136,6 @@ def child(work: Path) -> None:
 
 def _journal(work: Path) -> Path:
     return plan_.journal(work) / "journal.db"
-
-
-def _raise(_: object) -> None:
-    raise Fault("on purpose")
 
 
 def _await(done: Callable[[], bool], limit_s: float = 60) -> None:

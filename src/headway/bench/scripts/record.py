@@ -19,7 +19,7 @@ from headway.sim.scripts.trace import Came, Kept, Look, Trace
 
 FIRST = Line().first
 ReadIn = dict[str, dict[int, list[Came]]]  # by input: the rows in each entry of its source's own log
-Sink = dict[int, dict[int, list[int]]]  # by batch, then by the window's end: ids
+Written = dict[int, dict[int, list[int]]]  # by batch, then by the window's end: ids
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def record(part: Part, end: int, batch_ms: int = 0) -> Record:
 class _Again:
     """Runs the batches of a query once more, in the model."""
 
-    def __init__(self, part: Part, made: Record, read_in: ReadIn, sink: Sink) -> None:
+    def __init__(self, part: Part, made: Record, read_in: ReadIn, sink: Written) -> None:
         self.part, self.made, self.kept, self.spark = part, made, made.kept, made.kept.spark
         self.read_in, self.sink = read_in, sink
         self.run, self.control = 0, FIRST
@@ -183,7 +183,7 @@ def _entries(source: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def _sink(folder: Path) -> Sink:
+def _sink(folder: Path) -> Written:
     return {
         int(file.stem): {int(end): keys for end, keys in json.loads(file.read_text()).items()}
         for file in sorted(folder.glob("*.json"), key=lambda f: int(f.stem))

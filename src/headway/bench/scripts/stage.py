@@ -13,8 +13,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from headway.bench.on_purpose import Fault, cut_lines, fail_controller
 from headway.bench.scripts.cast import CLOSING_MS
-from headway.model.message import Look
 from headway.sim.scripts.script import Action, Query, Script, arrivals, kind_of
 from headway.sim.scripts.trace import Came
 
@@ -23,10 +23,6 @@ STOCK_TRIGGER = "2 seconds"  # stock Spark with its own trigger takes all cores 
 ROWS_MS = 4_000  # after its end, all rows of a script have come in
 NOTICED_MS = 100  # until a line that was cut, or a controller that failed, is back
 SCHEMA = "ts timestamp, id long"
-
-
-class Fault(Exception):
-    """Raised on purpose."""
 
 
 @dataclass
@@ -194,11 +190,11 @@ class Act:
             case "crash":
                 self.sink.fails = action["when"]
             case "controller":
-                self.rt.controller.post(Look(_raise))
+                fail_controller(self.rt)
                 for part in self.all:
                     part.anew.append(_now() + NOTICED_MS)
             case "hang-up":
-                self._cut()
+                cut_lines(self.rt, [self.part.name])
                 self.part.anew.append(_now() + NOTICED_MS)
 
     def _again(self, query: Query, down_ms: int) -> None:
@@ -207,13 +203,6 @@ class Act:
         time.sleep(down_ms / 1000)
         self.start(query)
         self.part.away.append((began, _now() + 1_000))
-
-    def _cut(self) -> None:
-        gate = self.rt._gate
-        with gate._changed:
-            line = gate._queries[self.part.name].line if self.part.name in gate._queries else None
-        if line is not None:
-            line.cut()
 
     def stop(self) -> None:
         for query in (self.query, self.stock):
@@ -279,10 +268,6 @@ def _all(acts: Sequence[Act], do: Callable[[Act], None]) -> None:
         thread.join()
     if failed:
         raise failed[0]
-
-
-def _raise(_: object) -> None:
-    raise Fault("on purpose")
 
 
 def _ms(ms: int) -> str:

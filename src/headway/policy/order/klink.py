@@ -32,9 +32,8 @@ class Klink:
     confidence: float = 0.95
     step_ms: int = 120
     interval: Literal["predictive", "paper"] = "predictive"
-    split: float = (
-        1.0  # a batch before the one that emits must spare the window this many fixed parts, less where cores idle
-    )
+    # A batch before the one that emits must spare the window this many fixed parts, less where cores idle,
+    split: float = 1.0
     before: int = 5  # and there are at most so many of them, ever smaller
     memory: bool = True  # while memory is short, run what frees most
     gated: ClassVar[bool] = True

@@ -1,0 +1,28 @@
+"""What is broken on purpose inside a running driver: the controller fails, a query's line is cut."""
+
+from collections.abc import Collection
+from typing import Any
+
+from headway.model.message import Look
+
+
+class Fault(Exception):
+    """Raised on purpose."""
+
+
+def fail_controller(rt: Any) -> None:
+    """The next message that it takes in raises."""
+    rt.controller.post(Look(_raise))
+
+
+def cut_lines(rt: Any, names: Collection[str]) -> None:
+    """The queries of these names lose their connection to the gate; those that have none lose nothing."""
+    gate = rt._gate
+    with gate._changed:
+        lines = [q.line for name, q in gate._queries.items() if name in names and q.line is not None]
+    for line in lines:
+        line.cut()
+
+
+def _raise(_: object) -> None:
+    raise Fault("on purpose")
