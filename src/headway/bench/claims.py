@@ -16,7 +16,7 @@ from typing import Any, Literal
 from headway.bench.ledger import Record
 from headway.workloads import delays
 
-BOOKS = ("klink", "cost", "simulator", "kafka", "patience", "slack", "slack-tuner", "aion", "safety")
+BOOKS = ("klink", "cost", "simulator", "kafka", "patience", "slack", "slack-tuner", "aion", "safety", "anywhere")
 UNITS = {
     "ratio": "{:.2f}",
     "share": "{:.2%}",

@@ -11,6 +11,7 @@ from headway.cli import (
     bench_crash,
     bench_density,
     bench_gate,
+    bench_grid,
     bench_hour,
     bench_idle,
     bench_kafka,
@@ -26,6 +27,7 @@ from headway.cli import (
 
 app = typer.Typer(help="Measure policies, predictions and recovery; results go into a ledger.")
 app.command("klink")(bench_klink.klink)
+app.command("grid")(bench_grid.grid)
 app.command("kafka")(bench_kafka.kafka)
 app.command("soak")(bench_soak.soak)
 app.command("hour")(bench_hour.hour)
