@@ -22,21 +22,19 @@ def test_a_tuned_session_has_no_problem_and_each_line_says_something(spark: Any)
 
 def test_a_jvm_without_the_jar_is_a_problem_with_a_line_to_add(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jvm, "present", lambda spark: False)
-    found = {check.name: check for check in hw.doctor(spark, lambda line: None)}
+    own = spark.newSession()
+    own.conf.set("spark.sql.streaming.checkpointFileManagerClass", jvm.CHECKPOINTS)
+    found = {check.name: check for check in hw.doctor(own, lambda line: None)}
     assert not found["jar"].ok and "--jars $(headway jar)" in found["jar"].says
     assert not found["checkpoints"].ok and "unset it" in found["checkpoints"].says
     assert found["runtime"].ok, "the two lines work all the same"
 
 
-def test_other_settings_are_no_problem_but_told(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = spark.conf.get("spark.sql.shuffle.partitions"), spark.conf.get("spark.sql.codegen.wholeStage")
-    try:
-        spark.conf.set("spark.sql.shuffle.partitions", "200")
-        spark.conf.set("spark.sql.codegen.wholeStage", "true")
-        found = {check.name: check for check in checkup._checks(spark)}
-    finally:
-        spark.conf.set("spark.sql.shuffle.partitions", before[0])
-        spark.conf.set("spark.sql.codegen.wholeStage", before[1])
+def test_other_settings_are_no_problem_but_told(spark: Any) -> None:
+    own = spark.newSession()
+    own.conf.set("spark.sql.shuffle.partitions", "200")
+    own.conf.set("spark.sql.codegen.wholeStage", "true")
+    found = {check.name: check for check in checkup._checks(own)}
     assert found["partitions"].ok and "200" in found["partitions"].says
     assert found["code"].ok and "generated" in found["code"].says
 

@@ -7,7 +7,8 @@ import pytest
 
 import headway as hw
 from headway.spark import given, session
-from headway.spark.jvm import CHECKPOINTS, EXTENSIONS, JAR
+from headway.spark.jvm import EXTENSIONS, JAR
+from headway.spark.profile import INTERPRETED, TUNED
 
 
 class Builder:
@@ -38,8 +39,8 @@ def tuned(builder: Builder, **more: Any) -> dict[str, str]:
 def test_with_nothing_given_all_of_ours_is_set(alone: pytest.MonkeyPatch) -> None:
     set_ = tuned(Builder())
     assert set_["spark.jars"] == str(JAR) and set_["spark.sql.extensions"] == EXTENSIONS
-    assert set_["spark.sql.streaming.checkpointFileManagerClass"] == CHECKPOINTS
-    assert set_.items() >= session.profile().items()
+    assert set_["spark.headway.rowsPerBatch"] == "1000"
+    assert set_.keys().isdisjoint(TUNED | INTERPRETED), "those are for streaming queries, not for the session"
 
 
 def test_what_the_builder_has_stays(alone: pytest.MonkeyPatch) -> None:
@@ -58,12 +59,11 @@ def test_what_is_on_the_command_line_stays(alone: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_in_sparks_own_file_stays(alone: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    lines = "# the house's\nspark.sql.streaming.checkpointFileManagerClass  house.Files\nspark.jars=/c.jar\n\nodd\n"
+    lines = "# the house's\nspark.headway.rowsPerBatch  7\nspark.jars=/c.jar\n\nodd\n"
     (tmp_path / "spark-defaults.conf").write_text(lines)
     alone.setenv("SPARK_CONF_DIR", str(tmp_path))
     set_ = tuned(Builder())
-    assert set_["spark.jars"] == f"/c.jar,{JAR}"
-    assert "spark.sql.streaming.checkpointFileManagerClass" not in set_
+    assert set_["spark.jars"] == f"/c.jar,{JAR}" and "spark.headway.rowsPerBatch" not in set_
 
 
 def test_tuning_twice_is_tuning_once(alone: pytest.MonkeyPatch) -> None:
@@ -79,6 +79,5 @@ def test_in_a_jvm_without_the_jar_what_needs_it_is_left_out_and_said(
     monkeypatch.setattr(session, "running_jvm", lambda: None)
     monkeypatch.setattr(session.jvm, "in_jvm", lambda running: False)
     set_ = tuned(Builder())
-    assert set_.keys().isdisjoint({"spark.jars", "spark.sql.extensions", *session.NEED_JAR})
-    assert set_["spark.sql.shuffle.partitions"] == "1"
+    assert set_.keys().isdisjoint({"spark.jars", "spark.sql.extensions"})
     assert capsys.readouterr().err.count("--jars $(headway jar)") == 1

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import headway as hw
-from headway.spark.session import CODE_PAYS_ROWS, INTERPRETED, TUNED, profile
+from headway.spark.profile import CODE_PAYS_ROWS, INTERPRETED, TUNED, Profile
 
 
 class Builder:
@@ -20,8 +20,8 @@ class Builder:
 
 
 def test_small_batches_are_interpreted_and_large_ones_compiled() -> None:
-    assert profile(CODE_PAYS_ROWS - 1) == TUNED | INTERPRETED
-    assert profile(CODE_PAYS_ROWS) == TUNED
+    assert Profile(CODE_PAYS_ROWS - 1).settings == TUNED | INTERPRETED
+    assert Profile(CODE_PAYS_ROWS).settings == TUNED
 
 
 @pytest.mark.parametrize("rows", [0, -1, "many", True, 1.5])
@@ -33,8 +33,3 @@ def test_a_number_of_rows_that_is_none_is_refused_in_one_line(rows: Any) -> None
 def test_every_setting_is_on_the_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "session.md").read_text()
     assert [key for key in TUNED | INTERPRETED if f"`{key}`" not in page] == []
-
-
-@pytest.mark.spark
-def test_a_session_has_the_settings(spark: Any) -> None:
-    assert {key: spark.conf.get(key) for key in profile()} == profile()

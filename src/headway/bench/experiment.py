@@ -114,8 +114,11 @@ class Bench:
 
     def session(self, profile: str) -> Any:
         """Sessions share the JVM, so its warmth, but not their settings."""
+        from headway.spark.profile import OWN
+
         if profile not in self.sessions:
             made, wanted = self.spark.newSession(), profile_named(profile)
+            made.conf.set(OWN, "false")  # its settings are the ones to be compared
             for key in profile_named("tuned"):
                 made.conf.set(key, wanted[key]) if key in wanted else made.conf.unset(key)
             if PARTITIONS not in wanted:  # Spark's own 200 for some hundred rows would be a man of straw
@@ -167,7 +170,7 @@ def let_pass(what: str, seconds: float, say: Say) -> None:
 def profile_named(text: str) -> dict[str, str]:
     """Settings of a session: `plain` as Spark comes, `tuned`, `compiled` (tuned, with generated code), and tuned but for
     one setting, `without KEY`."""
-    from headway.spark.session import INTERPRETED, TUNED
+    from headway.spark.profile import INTERPRETED, TUNED
 
     named = {"plain": {}, "tuned": TUNED | INTERPRETED, "compiled": TUNED}
     if text in named:

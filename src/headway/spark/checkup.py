@@ -10,11 +10,11 @@ from headway.errors import HeadwayError, SettingError
 from headway.model.check import Check
 from headway.spark import jvm
 from headway.spark.lease import default_fs
+from headway.spark.profile import INTERPRETED, NEED_JAR, PARTITIONS, chosen, usual
 from headway.spark.runtime import supported
-from headway.spark.session import INTERPRETED, NEED_JAR
 
 MANAGER, LEAN = NEED_JAR
-PARTITIONS, EXTENSIONS = "spark.sql.shuffle.partitions", "spark.sql.extensions"
+EXTENSIONS = "spark.sql.extensions"
 
 
 def doctor(spark: Any, say: Callable[[str], None] = print) -> list[Check]:
@@ -51,7 +51,8 @@ _WITHOUT = (
 
 
 def _given(spark: Any, key: str) -> str:
-    return str(spark.conf.get(key, "") or "")
+    """What holds for a query that `rt.start` starts: the session's own word, or ours."""
+    return chosen(spark, usual(spark)).get(key) or str(spark.conf.get(key, "") or "")
 
 
 def _manager(spark: Any, present: bool) -> Check:
@@ -59,12 +60,12 @@ def _manager(spark: Any, present: bool) -> Check:
     if named == jvm.CHECKPOINTS:
         says = "local ones are written without starting processes"
         return Check("checkpoints", present, says if present else f"{MANAGER} = {named}, but the jar is missing: unset it")
-    says = f"written by {named or 'Hadoop'}; on a local disk that starts a process per file: hw.tune sets {MANAGER}"
+    says = f"written by {named or 'Hadoop'}; on a local disk that starts a process per file: leave {MANAGER} to Headway"
     return Check("checkpoints", True, says)
 
 
 def _lean(spark: Any, present: bool) -> Check:
-    on = jvm.EXTENSIONS in _given(spark, EXTENSIONS) and _given(spark, LEAN) == "true"
+    on = jvm.EXTENSIONS in str(spark.conf.get(EXTENSIONS, "")) and _given(spark, LEAN) == "true"
     if on:
         return Check("plans", present, "lean" if present else f"{EXTENSIONS} names {jvm.EXTENSIONS}, but the jar is missing")
     return Check("plans", True, f"as Spark makes them; with {jvm.EXTENSIONS} and {LEAN}=true a batch costs a tenth less")
@@ -82,7 +83,7 @@ def _code(spark: Any) -> Check:
     interpreted = all(_given(spark, key) == value for key, value in INTERPRETED.items())
     if interpreted:
         return Check("code", True, "interpreted: right for batches of up to about 100,000 rows")
-    return Check("code", True, "generated, anew for every batch: right from about 100,000 rows a batch; hw.tune says which")
+    return Check("code", True, "generated, anew for every batch: right from about 100,000 rows a batch")
 
 
 def _gate(spark: Any) -> Check:

@@ -117,11 +117,20 @@ def output_mode(writer: Any) -> str | None:
     return None if mode is None else str(mode.toString())
 
 
+def set_writer_field(writer: Any, name: str, value: Any) -> None:
+    """Of a writer that has it."""
+    _field(writer, name).set(writer._jwrite, value)
+
+
+def _field(writer: Any, name: str) -> Any:
+    field = writer._jwrite.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field
+
+
 def writer_field(writer: Any, name: str) -> Any:
     """Spark has no public way to ask for these."""
     try:
-        field = writer._jwrite.getClass().getDeclaredField(name)
-        field.setAccessible(True)
-        return field.get(writer._jwrite)
+        return _field(writer, name).get(writer._jwrite)
     except Exception:  # another Spark keeps it elsewhere: then it counts as not set, and only Spark's own checks are left
         return None

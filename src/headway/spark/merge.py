@@ -85,7 +85,7 @@ def merge(
     if runtime.order.gated:
         # Without these a bucket would learn of the watermark with its first row, and could not tell that it is late.
         sent = sent.unionByName(_ticks(runtime._control, sent.schema, buckets))
-        if runtime._one_task:
+        if runtime._one_task(runtime._profile(watermark.get("rows_per_batch"))):
             sent = sent.coalesce(1)
     never = F.expr(_FAR).alias(NEVER, metadata={"spark.watermarkDelayMs": policy.delay_ms})
     times = frozenset(f.name for f in schema.fields if isinstance(f.dataType, T.TimestampType | T.TimestampNTZType))

@@ -41,6 +41,7 @@ from headway.spark.lease import Leases, default_fs, local_path, option_of, outpu
 from headway.spark.memory import Memory
 from headway.spark.merge import merge
 from headway.spark.plan import PlanSeen, inspect, metric_name, time_column
+from headway.spark.profile import Profile, own_work, partitions, settled, usual
 from headway.spark.register import register
 from headway.spark.reports import BatchReports
 from headway.spark.sampling import Sample, refuse_unbounded
@@ -80,6 +81,7 @@ class Runtime:
         if getattr(self.order, "pools", False) and mode != "FAIR":
             raise SettingError("spark.scheduler.mode", mode, "'FAIR', which FairPools needs, when the session is made")
         self._inputs: dict[str, InputSpec] = {}
+        self._profiles: dict[str, Profile] = {}  # by input
         self._logs: dict[str, Subscription] = {}  # of the inputs that read from Kafka
         self._late: set[str] = set()  # folders of side tables
         self._queries: dict[str, Any] = {}
@@ -103,7 +105,7 @@ class Runtime:
         self._learning = ThreadPoolExecutor(1, thread_name_prefix="headway-learning")
         self.controller = Controller(
             clock, self.order, self._gate, self._journal, DriverGauge(self.spark),
-            slots=slots, cores=self.spark.sparkContext.defaultParallelism, one_task=self._one_task,
+            slots=slots, cores=self.spark.sparkContext.defaultParallelism, one_task=self._one_task(usual(self.spark)),
             aside=self._learn,
         )  # fmt: skip
         self._supervision = Supervision(self.controller, self._gate, RoundRobin())
@@ -114,10 +116,12 @@ class Runtime:
         self._watch = Watch(self.spark, self._post)
         self._reports = BatchReports(self._post, self._committed)
 
-    @property
-    def _one_task(self) -> bool:
-        """With one shuffle partition a batch is aggregated by one task anyway; let that task read the rows as well."""
-        return bool(self.spark.conf.get("spark.sql.shuffle.partitions") == "1")
+    def _profile(self, rows_per_batch: int | None) -> Profile:
+        return usual(self.spark) if rows_per_batch is None else Profile(rows_per_batch)
+
+    def _one_task(self, profile: Profile) -> bool:
+        """With one partition a batch is aggregated by one task anyway; unless it is large, that reads the rows as well."""
+        return not profile.large and partitions(self.spark, profile) == "1"
 
     def _control_rows(self, named: bool) -> DataFrame:
         if not named:
@@ -144,6 +148,7 @@ class Runtime:
         horizon: str | int = HORIZON,
         unread: str | None = None,
         late: str | None = None,
+        rows_per_batch: int | None = None,
     ) -> DataFrame:
         """`rows` with a watermark on `column` that Headway moves, instead of `rows.withWatermark(column, ...)`.
 
@@ -155,13 +160,14 @@ class Runtime:
         are counted and set aside, unless it is "never".
         Rows without an event time, such as JSON that cannot be parsed, are in no window; they are counted, and written to
         the folder `unread` as Parquet if it is named. Rows that come too late for their windows are counted, and written to
-        the folder `late` if it is named: see `late_rows`.
+        the folder `late` if it is named: see `late_rows`. `rows_per_batch` says how many rows a usual batch has, if that is
+        far from what the session was tuned for: large batches are run by several tasks, with generated code.
         """
         time_column(rows, column)
         policy = Fixed(patience) if isinstance(patience, str | int | float) else patience
         return self._watermarked(
             rows, column, policy, arrival=arrival, partition=partition, parts=parts, name=name, idle_after=idle_after,
-            horizon=horizon, unread=unread, late=late,
+            horizon=horizon, unread=unread, late=late, rows_per_batch=rows_per_batch,
         )  # fmt: skip
 
     def _watermarked(
@@ -180,7 +186,9 @@ class Runtime:
         late: str | None,
         sampling: SamplingPolicy | None = None,
         sample: Sample | None = None,
+        rows_per_batch: int | None = None,
     ) -> DataFrame:
+        profile = self._profile(rows_per_batch)
         for key, given in (("arrival", arrival), ("partition", partition)):
             if given is not None and given not in rows.columns:
                 raise SettingError(f"watermark.{key}", given, f"one of the columns {', '.join(rows.columns)}")
@@ -210,12 +218,13 @@ class Runtime:
             policy=policy if policy.least_ms < policy.most_ms else None, slt_ms=getattr(policy, "slt_ms", None),
             parts=min(MOST_PARTS, told or 0) if partition else 0, sampling=sampling, arrives=arrival is not None,
         )  # fmt: skip
+        self._profiles[label] = profile
         if log is not None:
             self._logs[label] = log
         most_ms = policy.most_ms if sampling is None else sampling.most_ms
         return controlled(
             rows, self._control, column, policy, metric_name(label, most_ms), arrival,
-            single=self._one_task, partition=partition, parts=min(MOST_PARTS, max(1, told or MOST_PARTS)),
+            single=self._one_task(profile), partition=partition, parts=min(MOST_PARTS, max(1, told or MOST_PARTS)),
             late=None if late is None else partial(late_.condition, rows, column, late, label, partition), sample=sample,
             horizon_ms=horizon_ms,
         )  # fmt: skip
@@ -281,7 +290,8 @@ class Runtime:
             if mode not in (None, "Append"):
                 raise SettingError("outputMode", mode.lower(), "append: a sample is complete when its window ends")
         spec = self._spec(name, seen, windows, every, trigger, mode in ("Update", "Complete"))
-        return self._looked_after(name, lambda: self._starting.start(writer, spec, self._prepared), restart)
+        profile = max((self._profiles[i] for i in seen.inputs), key=lambda p: p.rows)
+        return self._looked_after(name, lambda: self._start_gated(writer, spec, profile), restart)
 
     def use(self, order: OrderPolicy, *, slots: int | Literal["auto"] | None = None) -> None:
         """Go on with another gated policy, or another number of slots; the queries notice nothing but their turn."""
@@ -337,13 +347,22 @@ class Runtime:
             trigger_ms=trigger.every_ms, bounded=trigger.bounded, fresh_ms=FRESH_MS if fresh else None,
         )  # fmt: skip
 
+    def _start_gated(self, writer: Any, spec: QuerySpec, profile: Profile) -> Any:
+        session = writer._df.sparkSession
+        own_work(writer, profile)
+        query = self._starting.start(writer, spec, self._prepared, partial(settled, session, profile))
+        self._note(spec.name, profile.says(partitions(session, profile)))
+        return query
+
     def _start_gateless(self, writer: Any, name: str) -> Any:
         if isinstance(self.order, FixedTrigger):
             writer = writer.trigger(processingTime=f"{self.order.every_ms} milliseconds")
         context = self.spark.sparkContext
         context.setLocalProperty("spark.scheduler.pool", name if getattr(self.order, "pools", False) else None)
+        session = writer._df.sparkSession
         try:
-            query = writer.start()
+            with settled(session, usual(session)):  # the same for all policies: else a comparison would be one of settings
+                query = writer.start()
         finally:
             context.setLocalProperty("spark.scheduler.pool", None)
         self._queries[name] = query

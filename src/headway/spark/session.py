@@ -10,34 +10,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from headway.errors import HeadwayError, SettingError, aloud
+from headway.errors import HeadwayError, aloud
 from headway.kafka.jars import CONNECTOR, fetched
 from headway.spark import jvm
 from headway.spark.given import JARS, jvm_is_up, running_jvm, settings, with_jar
-from headway.spark.jvm import CHECKPOINTS, EXTENSIONS, JAR
+from headway.spark.jvm import EXTENSIONS, JAR
+from headway.spark.profile import ROWS, USUAL_ROWS, check_rows
 
-# What suits many small batches. Each of these moves stock Spark as well as Headway; `headway bench` gives both the same.
-# `docs/session.md` has the gain of each.
-TUNED = {
-    # Spark's own writers fork `chmod` for every file of a checkpoint, a dozen for each batch; this one does not.
-    "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS,
-    # With one partition `rt.watermark` makes a batch one task that shuffles nothing; queries run side by side instead.
-    "spark.sql.shuffle.partitions": "1",
-    # Spark serialises a batch's plan half a dozen times, and most of its bytes are the logical plan, which no task needs.
-    "spark.headway.lean": "true",
-    # Where a shuffle turns out empty Spark would forget what is below it: the watermark, and how many rows had come.
-    "spark.sql.adaptive.streaming.stateless.enabled": "false",
-}
-NEED_JAR = ("spark.sql.streaming.checkpointFileManagerClass", "spark.headway.lean")
-INTERPRETED = {
-    # A watermark is a constant in generated code and changes with every batch: each batch would compile anew.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Without generated code, looking up a common subexpression costs more, for every row, than computing it again.
-    "spark.sql.subexpressionElimination.enabled": "false",
-}
 _LAUNCHER = "headway-python-"
-CODE_PAYS_ROWS = 100_000  # from so many rows a batch on, generated code is worth its compilation (docs/session.md)
 _LOCAL = {
     "spark.ui.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -47,26 +27,20 @@ _LOCAL = {
 }
 
 
-def profile(rows_per_batch: int = 1_000) -> dict[str, str]:
-    """The settings for batches of about so many rows."""
-    if not isinstance(rows_per_batch, int) or isinstance(rows_per_batch, bool) or rows_per_batch < 1:
-        raise SettingError("rows_per_batch", rows_per_batch, "the rows that a usual batch has, 1 or more")
-    return TUNED | (INTERPRETED if rows_per_batch < CODE_PAYS_ROWS else {})
-
-
-def tune(builder: Any, *, rows_per_batch: int = 1_000) -> Any:
-    """A `SparkSession.builder` with Headway's jar and the settings for many queries of small batches.
+def tune(builder: Any, *, rows_per_batch: int = USUAL_ROWS) -> Any:
+    """A `SparkSession.builder` with Headway's jar; `rows_per_batch` is how many rows a usual batch has.
 
     What you have set yourself stays, on the builder, on the command line or in Spark's files; jars and extensions are put
-    beside yours. On a cluster too: the jar goes to the executors, and checkpoints that are not on a local disk are written
-    as ever. In a JVM that was started without the jar (`spark-submit`, a notebook) all that needs it is left out.
+    beside yours. The settings for many queries of small batches are each query's own, given when `rt.start` starts it
+    (`profile.py`): this session's other work is run as ever. On a cluster too: the jar goes to the executors, and
+    checkpoints that are not on a local disk are written as ever. In a JVM that was started without the jar
+    (`spark-submit`, a notebook) all that needs it is left out.
     """
+    check_rows(rows_per_batch)
     given = settings(builder)
-    jar = not jvm_is_up() or jvm.in_jvm(running_jvm())
-    for key, value in profile(rows_per_batch).items():
-        if key not in given and (jar or key not in NEED_JAR):
-            builder = builder.config(key, value)
-    if not jar:
+    if ROWS not in given:
+        builder = builder.config(ROWS, str(rows_per_batch))
+    if jvm_is_up() and not jvm.in_jvm(running_jvm()):
         aloud(
             "this JVM was started without Headway's jar, so control rows come from a Python process per query; "
             "`spark-submit --jars $(headway jar)` is faster"
@@ -117,7 +91,7 @@ def session(
     *,
     cores: int = 2,
     memory: str = "4g",
-    rows_per_batch: int = 1_000,
+    rows_per_batch: int = USUAL_ROWS,
     kafka: bool = False,
     **conf: str,
 ) -> Any:

@@ -8,6 +8,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from headway.errors import HeadwayError, SettingError
@@ -27,8 +28,15 @@ class Starting:
         self._lock, self._one_by_one = threading.Lock(), threading.Lock()
         self._names: set[str] = set()
 
-    def start(self, writer: Any, spec: QuerySpec, prepared: Callable[[QuerySpec, str | None], QuerySpec]) -> Any:
-        """`prepared` is called when the checkpoint is ours, and says what becomes of `spec` by what is in it."""
+    def start(
+        self,
+        writer: Any,
+        spec: QuerySpec,
+        prepared: Callable[[QuerySpec, str | None], QuerySpec],
+        settled: Callable[[], AbstractContextManager[object]],
+    ) -> Any:
+        """`prepared` is called when the checkpoint is ours, and says what becomes of `spec` by what is in it. Spark's own
+        start takes place with the session `settled`."""
         place = option_of(writer, "checkpointLocation")
         with self._named(spec.name), self._one_by_one if self._nameless else contextlib.nullcontext():
             lease = None if place is None else self._leases.acquire(place, spec.name)
@@ -36,7 +44,8 @@ class Starting:
             try:
                 spec = prepared(spec, place)
                 called = self._gate.expect(spec, self._nameless)
-                self._queries[spec.name] = query = writer.start()
+                with settled():
+                    self._queries[spec.name] = query = writer.start()
                 if lease is not None:
                     self._leases.hold(spec.name, lease, query)
                 self._gate.tie(spec.name, query.id, query.runId)

@@ -1,0 +1,115 @@
+"""The settings that suit a streaming query of small batches, given to that query alone.
+
+Spark gives every streaming query a copy of its session's settings when it starts. So ours are set for just that moment, and
+the session, with the user's own SQL, stays as it was. What the user has set is never touched.
+"""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from headway.errors import SettingError
+from headway.spark import jvm
+from headway.spark.lease import set_writer_field, writer_field
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+ROWS = "spark.headway.rowsPerBatch"  # how many rows a usual batch of this session has
+OWN = "spark.headway.tune"  # "false" leaves the settings of queries to the session
+# What suits many small batches. Each of these moves stock Spark as well as Headway; `headway bench` gives both the same.
+# `docs/session.md` has the gain of each.
+TUNED = {
+    # Spark's own writers fork `chmod` for every file of a checkpoint, a dozen for each batch; this one does not.
+    "spark.sql.streaming.checkpointFileManagerClass": jvm.CHECKPOINTS,
+    # With one partition `rt.watermark` makes a batch one task that shuffles nothing; queries run side by side instead.
+    PARTITIONS: "1",
+    # Spark serialises a batch's plan half a dozen times, and most of its bytes are the logical plan, which no task needs.
+    "spark.headway.lean": "true",
+    # Where a shuffle turns out empty Spark would forget what is below it: the watermark, and how many rows had come.
+    "spark.sql.adaptive.streaming.stateless.enabled": "false",
+}
+NEED_JAR = ("spark.sql.streaming.checkpointFileManagerClass", "spark.headway.lean")
+INTERPRETED = {
+    # A watermark is a constant in generated code and changes with every batch: each batch would compile anew.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Without generated code, looking up a common subexpression costs more, for every row, than computing it again.
+    "spark.sql.subexpressionElimination.enabled": "false",
+}
+# Those that are read when a plan is made. The others are read by tasks, which do the stream's work and the user's in one.
+OF_PLANS = (PARTITIONS, "spark.sql.codegen.wholeStage", "spark.sql.subexpressionElimination.enabled")
+USUAL_ROWS = 1_000
+CODE_PAYS_ROWS = 100_000  # from so many rows a batch on, generated code is worth its compilation (docs/session.md)
+_SETTING = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How batches of about so many rows are run."""
+
+    rows: int = USUAL_ROWS
+
+    def __post_init__(self) -> None:
+        check_rows(self.rows)
+
+    @property
+    def large(self) -> bool:
+        return self.rows >= CODE_PAYS_ROWS
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return TUNED | ({} if self.large else INTERPRETED)
+
+    def says(self, partitions: str) -> str:
+        """What was chosen, and why, in one line."""
+        code = "generated code" if self.large else "no generated code"
+        tasks = "one task a batch" if partitions == "1" and not self.large else f"state in {partitions} partitions"
+        return f"{code}, {tasks}: about {self.rows:,} rows a batch are expected"
+
+
+def check_rows(rows: Any) -> None:
+    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
+        raise SettingError("rows_per_batch", rows, "the rows that a usual batch has, 1 or more")
+
+
+def usual(spark: Any) -> Profile:
+    """What is expected of this session's batches unless an input says otherwise."""
+    told = spark.conf.get(ROWS, str(USUAL_ROWS))
+    return Profile(int(told) if told.isdecimal() else told)
+
+
+def chosen(spark: Any, profile: Profile) -> dict[str, str]:
+    """Of a profile's settings, those that nobody else has set."""
+    if spark.conf.get(OWN, "true") == "false":
+        return {}
+    has_jar, known = jvm.present(spark), spark._jsparkSession.sessionState().conf()
+    return {k: v for k, v in profile.settings.items() if not known.contains(k) and (has_jar or k not in NEED_JAR)}
+
+
+def partitions(spark: Any, profile: Profile) -> str:
+    """Into how many partitions a new query's state is put."""
+    return chosen(spark, profile).get(PARTITIONS) or str(spark.conf.get(PARTITIONS))
+
+
+@contextlib.contextmanager
+def settled(spark: Any, profile: Profile) -> Iterator[dict[str, str]]:
+    """A query that starts in here has the profile's settings; the session has them for just that long."""
+    with _SETTING:
+        ours = chosen(spark, profile)
+        try:
+            for key, value in ours.items():
+                spark.conf.set(key, value)
+            yield ours
+        finally:
+            for key in ours:
+                spark.conf.unset(key)
+
+
+def own_work(writer: Any, profile: Profile) -> None:
+    """What the writer's `foreachBatch` does is the user's own work: it goes by the session's settings, as in stock Spark."""
+    session = writer._df.sparkSession
+    ours = [key for key in chosen(session, profile) if key in OF_PLANS]
+    work = writer_field(writer, "foreachBatchWriter")
+    if ours and work is not None and jvm.present(session) and "headway" not in work.getClass().getName():
+        set_writer_field(writer, "foreachBatchWriter", session._jvm.headway.OwnWork(work, ",".join(ours)))
