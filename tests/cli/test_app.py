@@ -83,6 +83,7 @@ PIPELINE = "import headway as hw\n\n@hw.query()\ndef one(rt, spark):\n    return
         ("bench klink --ledger one.py", "some other file"),
         ("bench coverage --epochs 5", "epochs = 5: expected more than the 20"),
         ("bench crash --times 0", "times = 0: expected 1 or more"),
+        ("bench cluster --kills 0", "kills = 0: expected 1 or more"),
         ("bench chaos --faults 0", "faults = 0: expected 1 or more"),
         ("bench chaos --kinds flood", "kinds = 'flood': expected some of driver killed"),
         ("bench report --ledger none", "expected runs of `headway bench klink`, but there are none"),

@@ -68,3 +68,15 @@ def test_executors_come_and_go() -> None:
     assert known.on(8).best == 8 and known.on(1).best == 1
     assert known.on(2) is known and known.on(0) is known, "none at all: they are on their way"
     assert Slots(cores=2, one_task=True).on(6).add_batch(100).add_cpu(1_000, 1).best == 6
+
+
+def test_on_a_cluster_one_batch_more_than_cores_whatever_the_driver_uses() -> None:
+    assert Slots(cores=4, one_task=True, planning_cores=2).add_batch(300).add_cpu(30, 1).best == 5
+    assert Slots(cores=4, planning_cores=2).add_batch(300).add_cpu(30, 1).on(8).best == 9
+
+
+def test_on_a_cluster_no_more_batches_than_the_driver_can_plan() -> None:
+    assert Slots(cores=64, one_task=True, planning_cores=2).add_batch(300).add_cpu(60, 1).best == 10
+    assert Slots(cores=1, planning_cores=2).add_batch(10).add_cpu(60, 1).best == 1
+    heavy = Slots(cores=64, one_task=True, planning_cores=2).add_batch(10_000).add_cpu(60, 1)
+    assert heavy.best == 65

@@ -11,7 +11,8 @@ import headway as hw
 from headway.spark import jvm
 
 folder = Path(sys.argv[1])
-spark = hw.tune(SparkSession.builder).getOrCreate()
+builder = SparkSession.builder
+spark = (builder if "untuned" in sys.argv else hw.tune(builder)).getOrCreate()
 rt = hw.Runtime(spark, journal=folder / "journal.db")
 events = spark.readStream.schema("ts timestamp, k int").json(str(folder / "rows"))
 clicks = rt.watermark(events, "ts", "500 ms")
@@ -20,7 +21,8 @@ writer = counts.selectExpr("unix_millis(window.end) as e", "k", "count").writeSt
 writer = writer.option("path", str(folder / "out")).trigger(availableNow=True)
 rt.start(writer, name="submitted", checkpoint=str(folder / "checkpoint"))
 rt.await_termination()
+cores = rt.controller.slots.cores
 rt.stop()
 keys = ("spark.sql.extensions", "spark.sql.shuffle.partitions", "spark.jars")
-told = {key: spark.sparkContext.getConf().get(key, "") for key in keys} | {"jar": jvm.present(spark)}
+told = {key: spark.sparkContext.getConf().get(key, "") for key in keys} | {"jar": jvm.present(spark), "cores": cores}
 (folder / "told.json").write_text(json.dumps(told))

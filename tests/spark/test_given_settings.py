@@ -1,5 +1,6 @@
 """What users and houses have set before us stays, and ours goes beside it."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +82,15 @@ def test_in_a_jvm_without_the_jar_what_needs_it_is_left_out_and_said(
     set_ = tuned(Builder())
     assert set_.keys().isdisjoint({"spark.jars", "spark.sql.extensions"})
     assert capsys.readouterr().err.count("--jars $(headway jar)") == 1
+
+
+def test_on_a_cluster_the_python_of_a_local_session_before_is_not_asked_for(alone: pytest.MonkeyPatch) -> None:
+    alone.setenv("PYSPARK_PYTHON", launcher := session._worker_python())
+    tuned(Builder(spark__master="local[2]"))
+    assert os.environ["PYSPARK_PYTHON"] == launcher
+    alone.setenv("PYSPARK_SUBMIT_ARGS", "--master spark://host:7077 pyspark-shell")
+    tuned(Builder())
+    assert "PYSPARK_PYTHON" not in os.environ
+    alone.setenv("PYSPARK_PYTHON", "/the/users/own/python")
+    tuned(Builder(spark__master="yarn"))
+    assert os.environ["PYSPARK_PYTHON"] == "/the/users/own/python"

@@ -16,15 +16,17 @@ JOB = Path(__file__).with_name("submitted_job.py")
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 
 
-def submitted(folder: Path, *args: str) -> tuple[dict[str, Any], str]:
+def submitted(
+    folder: Path, *args: str, master: str = "local[2]", job: tuple[str, ...] = (), **env: str
+) -> tuple[dict[str, Any], str]:
     """Rows of seven seconds, one a second, for two keys; and what the job says of its session, and aloud."""
     (folder / "rows").mkdir()
     rows = [{"ts": f"2026-01-01T00:00:0{n}Z", "k": n % 2} for n in range(8)]
     (folder / "rows" / "0.json").write_text("\n".join(map(json.dumps, rows)))
     environment = {k: v for k, v in os.environ.items() if k not in ("PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "HOME")}
-    environment |= {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment |= {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | env
     run = subprocess.run(
-        [str(SUBMIT), "--master", "local[2]", "--conf", "spark.ui.enabled=false", *args, str(JOB), str(folder)],
+        [str(SUBMIT), "--master", master, "--conf", "spark.ui.enabled=false", *args, str(JOB), str(folder), *job],
         env=environment, capture_output=True, text=True, check=False, timeout=300, cwd=folder,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3_000:]

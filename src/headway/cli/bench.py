@@ -5,6 +5,7 @@ import typer
 from headway.cli import (
     bench_aion,
     bench_chaos,
+    bench_cluster,
     bench_cold,
     bench_cost,
     bench_coverage,
@@ -43,6 +44,7 @@ app.command("coverage")(bench_coverage.coverage)
 app.command("gate")(bench_gate.gate)
 app.command("crash")(bench_crash.crash)
 app.command("chaos")(bench_chaos.chaos)
+app.command("cluster")(bench_cluster.cluster)
 app.command("scripts")(bench_scripts.scripts)
 app.command("merge")(bench_merge.merge)
 app.command("report")(bench_report.report)

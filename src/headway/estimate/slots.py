@@ -19,10 +19,15 @@ class Slots:
 
     Nor fewer than one per core where a batch is one task: it cannot use a second core, whatever the processor time says. At
     low load that is full of the JVM's own work, compilation above all, and ten queries had one slot on two cores.
+
+    On a cluster `cores` are those of the executors, and the processor time is that of the driver, which has `planning_cores`
+    and only plans and commits. What tasks use is not known: then one batch more than there are cores, so that none is idle
+    and who allocates executors by tasks that wait sees one wait; but not more than the driver can plan for.
     """
 
     cores: int
     one_task: bool = False
+    planning_cores: int | None = None  # None: tasks run where batches are planned
     cpu_ms: float | None = None
     alone_ms: float | None = None
     keep: float = 0.8
@@ -52,5 +57,7 @@ class Slots:
     def best(self) -> int:
         if self.cpu_ms is None or self.alone_ms is None:
             return self.cores + 1  # until we know: one batch may wait for its logs while the others compute
+        if self.planning_cores is not None:
+            return max(1, min(self.cores + 1, ceil(self.planning_cores * self.alone_ms / self.cpu_ms)))
         least = self.cores if self.one_task else 1
         return max(least, min(2 * self.cores, ceil(self.cores * self.alone_ms / self.cpu_ms - 0.25)))

@@ -106,6 +106,7 @@ class Controller(Inbox):
         slots: int | Literal["auto"] = "auto",
         cores: int = 2,
         one_task: bool = False,
+        planning_cores: int | None = None,
         guards: tuple[Guard, ...] = STANDARD,
         pressure: Pressure | None = None,
         aside: Aside = at_once,
@@ -115,7 +116,7 @@ class Controller(Inbox):
         self.policy, self.actuator, self.journal = policy, actuator, journal
         self.gauge, self.guards, self.watch = gauge, guards, StopWatch()
         self._aside = aside
-        self._begin = (pressure or Pressure(), Slots(cores, one_task))
+        self._begin = (pressure or Pressure(), Slots(cores, one_task, planning_cores))
         self.queries: dict[str, QueryTracker] = {}
         self.roll = Roll()
         self.rebuilt = 0

@@ -1,4 +1,4 @@
-"""The figures of the Spark driver itself: processor time and memory."""
+"""The figures of the Spark driver itself, processor time and memory, and how many tasks its executors run at once."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import psutil
 
 
 class DriverGauge:
-    """Reads the driver's JVM. In local mode that is where all tasks run as well."""
+    """Reads the driver's JVM. In local mode that is where all tasks run as well; on a cluster it only plans and commits."""
 
     def __init__(self, spark: Any) -> None:
         jvm = spark._jvm
@@ -35,10 +35,17 @@ class DriverGauge:
         return self._used
 
     def parallelism(self) -> int | None:
+        # Not `defaultParallelism`: that is 2 with one core left, or whatever spark.default.parallelism is set to.
         try:
-            return int(self._context.defaultParallelism)
+            spark = self._context._jsc.sc()
+            return int(spark.maxNumConcurrentTasks(spark.resourceProfileManager().defaultResourceProfile())) or None
         except Exception:
             return None
+
+    @property
+    def planning_cores(self) -> int | None:
+        """The driver's own cores, where tasks run on others; None in local mode."""
+        return None if self._context.master.startswith("local") else int(self._runtime.availableProcessors())
 
     def _memory_used(self) -> float:
         if self._old is None:

@@ -60,8 +60,8 @@ def _of_args(args: list[str]) -> list[tuple[str, str]]:
         if arg in ("--conf", "-c") and "=" in value:
             key, _, told = value.partition("=")
             found.append((key, told))
-        elif arg == "--jars":
-            found.append((JARS, value))
+        elif arg in ("--jars", "--master"):
+            found.append((f"spark.{arg[2:]}", value))
         elif arg == "--properties-file":
             found += _of_file(Path(value))
     return found

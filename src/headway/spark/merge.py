@@ -25,6 +25,7 @@ from headway.policy.patience import Fixed, PatiencePolicy, SlackGate
 from headway.spark.merge_order import AT, BUCKET, EXTRA, HASH, NEVER, NULL, SOURCE, TICK, Column, Layout, Step
 from headway.spark.merge_state import STATE, Merger
 from headway.spark.plan import hashable, quoted, time_column
+from headway.spark.register import ship
 from headway.spark.watermark import MOST_PARTS
 
 BUCKETS = 16
@@ -88,6 +89,7 @@ def merge(
         if runtime._one_task(runtime._profile(watermark.get("rows_per_batch"))):
             sent = sent.coalesce(1)
     never = F.expr(_FAR).alias(NEVER, metadata={"spark.watermarkDelayMs": policy.delay_ms})
+    ship(runtime.spark.sparkContext)
     times = frozenset(f.name for f in schema.fields if isinstance(f.dataType, T.TimestampType | T.TimestampNTZType))
     found: DataFrame = (
         sent.select("*", never)

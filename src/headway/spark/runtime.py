@@ -53,6 +53,7 @@ from headway.spark.watermark import MOST_PARTS, controlled
 
 FRESH_MS = 300  # how soon new rows are wanted in a result that does not wait for the end of a window
 OLDEST_SPARK = 4
+CORES = 2  # until executors have come
 UNREAD_EVERY = "5 seconds"
 HORIZON = "1 day"  # a time zone that was mistaken for another is not a mistake of a row
 _NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
@@ -103,14 +104,18 @@ class Runtime:
         clock = SystemClock()
         self._gate = Gate(self._post, self._asked, self._line_ended, clock.now)
         self._learning = ThreadPoolExecutor(1, thread_name_prefix="headway-learning")
+        gauge = DriverGauge(self.spark)
         self.controller = Controller(
-            clock, self.order, self._gate, self._journal, DriverGauge(self.spark),
-            slots=slots, cores=self.spark.sparkContext.defaultParallelism, one_task=self._one_task(usual(self.spark)),
+            clock, self.order, self._gate, self._journal, gauge,
+            slots=slots, cores=gauge.parallelism() or CORES, one_task=self._one_task(usual(self.spark)),
+            planning_cores=gauge.planning_cores,
             aside=self._learn,
         )  # fmt: skip
         self._supervision = Supervision(self.controller, self._gate, RoundRobin())
         self._supervision.start()
         by_jar = jvm.present(self.spark)
+        if by_jar:
+            jvm.send(self.spark)
         self._control = self._control_rows(by_jar)
         self._starting = Starting(self._gate, self._leases, self._queries, nameless=not by_jar)
         self._watch = Watch(self.spark, self._post)

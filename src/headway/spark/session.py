@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ def tune(builder: Any, *, rows_per_batch: int = USUAL_ROWS) -> Any:
     """
     check_rows(rows_per_batch)
     given = settings(builder)
+    if not given.get("spark.master", "local").startswith("local") and _LAUNCHER in os.environ.get("PYSPARK_PYTHON", ""):
+        del os.environ["PYSPARK_PYTHON"]  # of a local session before this one: executors elsewhere have no such file
     if ROWS not in given:
         builder = builder.config(ROWS, str(rows_per_batch))
     if jvm_is_up() and not jvm.in_jvm(running_jvm()):
@@ -127,6 +130,18 @@ def _has_kafka(spark: Any) -> bool:
     from py4j.java_gateway import JavaClass
 
     return isinstance(spark._jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider, JavaClass)
+
+
+def on(master: str, conf: Mapping[str, str]) -> Any:
+    """A tuned session on somebody's cluster, with these settings: to measure there."""
+    from pyspark.sql import SparkSession
+
+    builder: Any = SparkSession.builder.master(master).appName("headway")
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    spark = tune(builder).getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
 
 
 def plain(app: str = "spark", *, cores: int = 2, memory: str = "4g") -> Any:

@@ -32,3 +32,10 @@ def in_jvm(running: Any) -> bool:
     from py4j.java_gateway import JavaClass
 
     return isinstance(running.headway.Control, JavaClass)
+
+
+def send(spark: Any) -> None:
+    """To the executors of a cluster, if only the driver was given the jar: by its class path, say. Once is enough."""
+    context = spark.sparkContext
+    if not context.master.startswith("local") and JAR.name not in context._jsc.sc().listJars().mkString(","):
+        context._jsc.addJar(str(JAR))
