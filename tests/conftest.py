@@ -29,8 +29,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[Any]:
     import headway as hw
     from headway.bench.experiment import POOLS
+    from headway.spark.profile import Profile
 
     session = hw.session("headway-tests", memory="2g", kafka=True, **POOLS)
+    for key, value in Profile().settings.items():  # for stock Spark too, which is run beside: 200 tasks a batch take long
+        session.conf.set(key, value)
     yield session
     session.stop()
 

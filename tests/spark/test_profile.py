@@ -12,6 +12,12 @@ pytestmark = pytest.mark.spark
 ALL = TUNED | INTERPRETED
 
 
+@pytest.fixture
+def bare(spark: Any) -> Any:
+    """A session in which nobody has set anything."""
+    return spark.newSession()
+
+
 def settings_of(spark: Any, folder: Path, **given: Any) -> tuple[dict[str, str], int]:
     """What a query that was started in this session goes by, and the tasks of its plan that read."""
     with hw.Runtime(spark, journal=folder / "journal.db") as rt:
@@ -28,39 +34,36 @@ def of(conf: Any) -> dict[str, str]:
     return {key: told.get() if (told := conf.getOption(key)).isDefined() else "" for key in ALL}
 
 
-def test_a_query_has_them_and_its_session_has_not(spark: Any, tmp_path: Path) -> None:
-    before = of(spark._jsparkSession.conf())
+def test_a_query_has_them_and_its_session_has_not(bare: Any, tmp_path: Path) -> None:
+    before = of(bare._jsparkSession.conf())
     assert before[PARTITIONS] == "200" and before["spark.sql.codegen.wholeStage"] == "true"
-    assert settings_of(spark, tmp_path) == (ALL, 1)
-    assert of(spark._jsparkSession.conf()) == before
+    assert settings_of(bare, tmp_path) == (ALL, 1)
+    assert of(bare._jsparkSession.conf()) == before
 
 
-def test_what_the_user_has_set_in_the_session_is_left_as_it_is(spark: Any, tmp_path: Path) -> None:
-    own = spark.newSession()
-    own.conf.set(PARTITIONS, "3")
-    found, tasks = settings_of(own, tmp_path)
+def test_what_the_user_has_set_in_the_session_is_left_as_it_is(bare: Any, tmp_path: Path) -> None:
+    bare.conf.set(PARTITIONS, "3")
+    found, tasks = settings_of(bare, tmp_path)
     assert found == ALL | {PARTITIONS: "3"} and tasks == 3
-    assert own.conf.get(PARTITIONS) == "3"
+    assert bare.conf.get(PARTITIONS) == "3"
 
 
-def test_large_batches_have_generated_code_and_several_tasks(spark: Any, tmp_path: Path) -> None:
-    found, tasks = settings_of(spark, tmp_path, rows_per_batch=CODE_PAYS_ROWS)
+def test_large_batches_have_generated_code_and_several_tasks(bare: Any, tmp_path: Path) -> None:
+    found, tasks = settings_of(bare, tmp_path, rows_per_batch=CODE_PAYS_ROWS)
     assert {key: found[key] for key in TUNED} == TUNED and tasks == 3
     assert found["spark.sql.codegen.wholeStage"] == "true"
 
 
-def test_a_session_can_keep_them_all_to_itself(spark: Any) -> None:
-    own = spark.newSession()
-    own.conf.set("spark.headway.tune", "false")
-    assert chosen(own, usual(own)) == {}
+def test_a_session_can_keep_them_all_to_itself(bare: Any) -> None:
+    bare.conf.set("spark.headway.tune", "false")
+    assert chosen(bare, usual(bare)) == {}
 
 
 @pytest.mark.parametrize("rows", ["many", "0", "-3"])
-def test_a_number_of_rows_in_the_session_that_is_none_is_refused(spark: Any, rows: str) -> None:
-    own = spark.newSession()
-    own.conf.set("spark.headway.rowsPerBatch", rows)
+def test_a_number_of_rows_in_the_session_that_is_none_is_refused(bare: Any, rows: str) -> None:
+    bare.conf.set("spark.headway.rowsPerBatch", rows)
     with pytest.raises(hw.SettingError, match="rows_per_batch"):
-        usual(own)
+        usual(bare)
 
 
 def test_what_was_chosen_is_said_in_one_line() -> None:
@@ -68,7 +71,7 @@ def test_what_was_chosen_is_said_in_one_line() -> None:
     assert Profile(200_000).says("4") == "generated code, state in 4 partitions: about 200,000 rows a batch are expected"
 
 
-def test_what_foreach_batch_does_goes_by_the_users_settings(spark: Any, tmp_path: Path) -> None:
+def test_what_foreach_batch_does_goes_by_the_users_settings(bare: Any, tmp_path: Path) -> None:
     """In the batch's own session, where stock Spark would run it; and the next batch of the stream by ours again."""
     seen = []
 
@@ -80,8 +83,8 @@ def test_what_foreach_batch_does_goes_by_the_users_settings(spark: Any, tmp_path
 
     rows = tmp_path / "rows"
     rows.mkdir()
-    with hw.Runtime(spark, journal=tmp_path / "journal.db") as rt:
-        stream = spark.readStream.schema("ts timestamp, k int").json(str(rows))
+    with hw.Runtime(bare, journal=tmp_path / "journal.db") as rt:
+        stream = bare.readStream.schema("ts timestamp, k int").json(str(rows))
         counts = rt.watermark(stream, "ts", "1 second").groupBy("k").count().selectExpr("k", "count as n")
         writer = counts.writeStream.outputMode("update").foreachBatch(merge)
         (rows / "1.json").write_text('{"ts": "2026-01-01T00:00:00Z", "k": 1}')

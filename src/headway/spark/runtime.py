@@ -1,6 +1,7 @@
 """The runtime: what a user holds. Two calls replace `withWatermark` and `start`."""
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -51,6 +52,7 @@ from headway.spark.supervisor import Supervisor, check_restart
 from headway.spark.trigger import TriggerSeen, taken_over
 from headway.spark.watermark import MOST_PARTS, controlled
 
+LOG = logging.getLogger("headway")
 FRESH_MS = 300  # how soon new rows are wanted in a result that does not wait for the end of a window
 OLDEST_SPARK = 4
 CORES = 2  # until executors have come
@@ -356,7 +358,7 @@ class Runtime:
         session = writer._df.sparkSession
         own_work(writer, profile)
         query = self._starting.start(writer, spec, self._prepared, partial(settled, session, profile))
-        self._note(spec.name, profile.says(partitions(session, profile)))
+        LOG.info("query %r: %s", spec.name, profile.says(partitions(session, profile)))
         return query
 
     def _start_gateless(self, writer: Any, name: str) -> Any:
