@@ -45,7 +45,7 @@ from headway.spark.register import register
 from headway.spark.reports import BatchReports
 from headway.spark.sampling import Sample, refuse_unbounded
 from headway.spark.standing import late_counts, status
-from headway.spark.starting import Starting
+from headway.spark.starting import Starting, begun
 from headway.spark.supervisor import Supervisor, check_restart
 from headway.spark.trigger import TriggerSeen, taken_over
 from headway.spark.watermark import MOST_PARTS, controlled
@@ -240,11 +240,13 @@ class Runtime:
         windows: list[Grid] | None = None,
         every: str | int | None = None,
         checkpoint: str | None = None,
+        table: str | None = None,
         group: str | None = None,
         restart: int = 0,
     ) -> Any:
-        """Start a query, instead of `writer.start()`; returns Spark's StreamingQuery.
+        """Start a query, instead of `writer.start()`; with `table`, instead of `writer.toTable(table)`.
 
+        Returns Spark's StreamingQuery.
         Windows are found in the query's plan; state them with `windows` if they are not (see `headway.window`), or a pace
         with `every` for a query that has none. `group` names a Kafka consumer group that is told after each batch how far
         the query has read, for tools that watch lag; Spark itself goes by its checkpoint. A trigger that the writer has is
@@ -260,10 +262,12 @@ class Runtime:
             raise SettingError("name", name, "a name that no running query of this runtime has")
         if checkpoint is not None:
             writer = writer.option("checkpointLocation", checkpoint)
+        if table is not None and not (isinstance(table, str) and table.strip()):
+            raise SettingError("table", table, "the name of a table, such as 'sales.per_minute'")
         writer = writer.queryName(name)
         check_restart(self.spark, writer, restart)
         if not self.order.gated:
-            return self._looked_after(name, lambda: self._start_gateless(writer, name), restart)
+            return self._looked_after(name, lambda: self._start_gateless(writer, name, table), restart)
         writer, trigger = taken_over(writer, name)
         seen = inspect(writer._df)
         if not seen.inputs:
@@ -281,7 +285,7 @@ class Runtime:
             if mode not in (None, "Append"):
                 raise SettingError("outputMode", mode.lower(), "append: a sample is complete when its window ends")
         spec = self._spec(name, seen, windows, every, trigger, mode in ("Update", "Complete"))
-        return self._looked_after(name, lambda: self._starting.start(writer, spec, self._prepared), restart)
+        return self._looked_after(name, lambda: self._starting.start(writer, spec, self._prepared, table), restart)
 
     def use(self, order: OrderPolicy, *, slots: int | Literal["auto"] | None = None) -> None:
         """Go on with another gated policy, or another number of slots; the queries notice nothing but their turn."""
@@ -337,13 +341,13 @@ class Runtime:
             trigger_ms=trigger.every_ms, bounded=trigger.bounded, fresh_ms=FRESH_MS if fresh else None,
         )  # fmt: skip
 
-    def _start_gateless(self, writer: Any, name: str) -> Any:
+    def _start_gateless(self, writer: Any, name: str, table: str | None) -> Any:
         if isinstance(self.order, FixedTrigger):
             writer = writer.trigger(processingTime=f"{self.order.every_ms} milliseconds")
         context = self.spark.sparkContext
         context.setLocalProperty("spark.scheduler.pool", name if getattr(self.order, "pools", False) else None)
         try:
-            query = writer.start()
+            query = begun(writer, table)
         finally:
             context.setLocalProperty("spark.scheduler.pool", None)
         self._queries[name] = query

@@ -27,7 +27,9 @@ class Starting:
         self._lock, self._one_by_one = threading.Lock(), threading.Lock()
         self._names: set[str] = set()
 
-    def start(self, writer: Any, spec: QuerySpec, prepared: Callable[[QuerySpec, str | None], QuerySpec]) -> Any:
+    def start(
+        self, writer: Any, spec: QuerySpec, prepared: Callable[[QuerySpec, str | None], QuerySpec], table: str | None = None
+    ) -> Any:
         """`prepared` is called when the checkpoint is ours, and says what becomes of `spec` by what is in it."""
         place = option_of(writer, "checkpointLocation")
         with self._named(spec.name), self._one_by_one if self._nameless else contextlib.nullcontext():
@@ -36,7 +38,7 @@ class Starting:
             try:
                 spec = prepared(spec, place)
                 called = self._gate.expect(spec, self._nameless)
-                self._queries[spec.name] = query = writer.start()
+                self._queries[spec.name] = query = begun(writer, table)
                 if lease is not None:
                     self._leases.hold(spec.name, lease, query)
                 self._gate.tie(spec.name, query.id, query.runId)
@@ -64,6 +66,11 @@ class Starting:
         finally:
             with self._lock:
                 self._names.discard(name)
+
+
+def begun(writer: Any, table: str | None) -> Any:
+    """The query as Spark starts it: into the table of that name, which Spark creates if there is none."""
+    return writer.start() if table is None else writer.toTable(table)
 
 
 def _await_call(query: Any, called: threading.Event, name: str) -> None:
