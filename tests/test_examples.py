@@ -1,6 +1,9 @@
 """The examples do what they say."""
 
+import os
 import sqlite3
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,9 @@ import pytest
 import headway as hw
 from headway import pipeline
 from headway.kafka import topics
+from headway.kafka.jars import fetched
 from headway.kafka.replay import replay
+from headway.spark import delta
 from headway.workloads.delays import Uniform
 from headway.workloads.ysb import Ysb
 
@@ -68,3 +73,28 @@ def _counted(folder: Path) -> tuple[int, int]:
         if not table.execute("select 1 from sqlite_master where name = 'views'").fetchone():
             return 0, 0
         return tuple(table.execute("select count(*), coalesce(max(window_end), 0) from views").fetchone())
+
+
+@pytest.mark.spark
+def test_windows_go_from_one_delta_table_into_another_or_one_line_says_why_not() -> None:
+    environment = {k: v for k, v in os.environ.items() if k != "PYSPARK_SUBMIT_ARGS"}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    run = subprocess.run(
+        [sys.executable, str(EXAMPLES / "delta.py")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=220,
+    )
+    try:
+        fetched(delta.bundle())
+    except hw.HeadwayError as error:
+        assert (run.returncode, run.stderr.strip()) == (2, str(error))
+        return
+    assert run.returncode == 0, run.stderr[-3_000:]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in run.stdout.splitlines() if line.startswith("|2")
+    ]
+    assert rows and len({(until, sensor) for until, sensor, _ in rows}) == len(rows), "every window once"
+    assert {sensor for _, sensor, _ in rows} == {"0", "1", "2", "3"}

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 import headway as hw
 from headway.model.deadline import Grid
-from headway.spark.plan import inspect
+from headway.spark.plan import _sources, inspect, source_leaves
 
 pytestmark = pytest.mark.spark
 
@@ -71,6 +71,18 @@ def test_a_source_that_hands_out_portions_is_recognised(rt: hw.Runtime, tmp_path
 
     assert inspect(files(maxFilesPerTrigger="1")).limited
     assert not inspect(files()).limited
+
+
+def test_a_table_of_a_catalog_may_hand_out_portions_whatever_it_is_called(rt: hw.Runtime) -> None:
+    frame = rt.spark.readStream.format("rate").load()
+    (source,) = source_leaves(frame)
+    assert not source.limited
+    leaf = frame._jdf.queryExecution().analyzed().collectLeaves().apply(0)
+    nothing = getattr(getattr(rt.spark._jvm.scala, "None$"), "MODULE$")
+    # As Spark reads `readStream.table("kafka.sales.clicks")` of a catalog that somebody has called kafka.
+    table = leaf.copy(nothing, "kafka.sales.clicks", *(leaf.productElement(n) for n in range(2, leaf.productArity())))
+    (source,) = _sources(table.collectLeaves())
+    assert source.limited
 
 
 def test_the_gate_is_asked_first_only_up_to_four_sources(rt: hw.Runtime) -> None:

@@ -146,7 +146,11 @@ def _sources(leaves: Any) -> list[Source]:
 
 
 def _name(leaf: Any) -> str:
-    return str(leaf.sourceName()) if leaf.getClass().getSimpleName().startswith("StreamingRelation") else ""
+    """The format that a source was read with; empty for a table of a catalog, which goes by a name of the user's."""
+    kind = leaf.getClass().getSimpleName()
+    if not kind.startswith("StreamingRelation") or (kind == "StreamingRelationV2" and leaf.source().isEmpty()):
+        return ""
+    return str(leaf.sourceName())
 
 
 def _options(leaf: Any) -> dict[str, str]:

@@ -256,11 +256,13 @@ class Runtime:
         windows: list[Grid] | None = None,
         every: str | int | None = None,
         checkpoint: str | None = None,
+        table: str | None = None,
         group: str | None = None,
         restart: int = 0,
     ) -> Any:
-        """Start a query, instead of `writer.start()`; returns Spark's StreamingQuery.
+        """Start a query, instead of `writer.start()`; with `table`, instead of `writer.toTable(table)`.
 
+        Returns Spark's StreamingQuery.
         Windows are found in the query's plan; state them with `windows` if they are not (see `headway.window`), or a pace
         with `every` for a query that has none. `group` names a Kafka consumer group that is told after each batch how far
         the query has read, for tools that watch lag; Spark itself goes by its checkpoint. A trigger that the writer has is
@@ -276,10 +278,12 @@ class Runtime:
             raise SettingError("name", name, "a name that no running query of this runtime has")
         if checkpoint is not None:
             writer = writer.option("checkpointLocation", checkpoint)
+        if table is not None and not (isinstance(table, str) and table.strip()):
+            raise SettingError("table", table, "the name of a table, such as 'sales.per_minute'")
         writer = writer.queryName(name)
         check_restart(self.spark, writer, restart)
         if not self.order.gated:
-            return self._looked_after(name, lambda: self._start_gateless(writer, name), restart)
+            return self._looked_after(name, lambda: self._start_gateless(writer, name, table), restart)
         writer, trigger = taken_over(writer, name)
         seen = inspect(writer._df)
         if not seen.inputs:
@@ -298,7 +302,7 @@ class Runtime:
                 raise SettingError("outputMode", mode.lower(), "append: a sample is complete when its window ends")
         spec = self._spec(name, seen, windows, every, trigger, mode in ("Update", "Complete"))
         profile = max((self._profiles[i] for i in seen.inputs), key=lambda p: p.rows)
-        return self._looked_after(name, lambda: self._start_gated(writer, spec, profile), restart)
+        return self._looked_after(name, lambda: self._start_gated(writer, spec, profile, table), restart)
 
     def use(self, order: OrderPolicy, *, slots: int | Literal["auto"] | None = None) -> None:
         """Go on with another gated policy, or another number of slots; the queries notice nothing but their turn."""
@@ -354,22 +358,19 @@ class Runtime:
             trigger_ms=trigger.every_ms, bounded=trigger.bounded, fresh_ms=FRESH_MS if fresh else None,
         )  # fmt: skip
 
-    def _start_gated(self, writer: Any, spec: QuerySpec, profile: Profile) -> Any:
-        session = writer._df.sparkSession
+    def _start_gated(self, writer: Any, spec: QuerySpec, profile: Profile, table: str | None) -> Any:
         own_work(writer, profile)
-        query = self._starting.start(writer, spec, self._prepared, partial(settled, session, profile))
-        LOG.info("query %r: %s", spec.name, profile.says(partitions(session, profile)))
+        query = self._starting.start(writer, spec, self._prepared, lambda: _begun(writer, profile, table))
+        LOG.info("query %r: %s", spec.name, profile.says(partitions(writer._df.sparkSession, profile)))
         return query
 
-    def _start_gateless(self, writer: Any, name: str) -> Any:
+    def _start_gateless(self, writer: Any, name: str, table: str | None) -> Any:
         if isinstance(self.order, FixedTrigger):
             writer = writer.trigger(processingTime=f"{self.order.every_ms} milliseconds")
         context = self.spark.sparkContext
         context.setLocalProperty("spark.scheduler.pool", name if getattr(self.order, "pools", False) else None)
-        session = writer._df.sparkSession
         try:
-            with settled(session, usual(session)):  # the same for all policies: else a comparison would be one of settings
-                query = writer.start()
+            query = _begun(writer, usual(self.spark), table)  # settings for all policies: else a comparison would be of them
         finally:
             context.setLocalProperty("spark.scheduler.pool", None)
         self._queries[name] = query
@@ -416,6 +417,12 @@ class Runtime:
 
     def _note(self, query: str, text: str) -> None:
         self._journal.note(self.controller.clock.now(), query, text)
+
+
+def _begun(writer: Any, profile: Profile, table: str | None) -> Any:
+    """The query as Spark starts it, with settings of its own; into the table, which Spark creates if there is none."""
+    with settled(writer._df.sparkSession, profile):
+        return writer.start() if table is None else writer.toTable(table)
 
 
 def _learnt(done: "Future[None]") -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from headway.errors import HeadwayError, aloud
 from headway.kafka.jars import CONNECTOR, fetched
+from headway.spark import delta as delta_
 from headway.spark import jvm
 from headway.spark.given import JARS, jvm_is_up, running_jvm, settings, with_jar
 from headway.spark.jvm import EXTENSIONS, JAR
@@ -96,9 +97,13 @@ def session(
     memory: str = "4g",
     rows_per_batch: int = USUAL_ROWS,
     kafka: bool = False,
+    delta: bool = False,
     **conf: str,
 ) -> Any:
-    """A local Spark session for embedded use: `conf` adds settings, with `__` for the dots; `kafka` Spark's connector."""
+    """A local Spark session for embedded use: `conf` adds settings, with `__` for the dots.
+
+    `kafka` adds Spark's connector, `delta` Delta Lake and its catalog; their jars are fetched once.
+    """
     if problem := java_problem():
         raise HeadwayError(problem)
     from pyspark.sql import SparkSession
@@ -111,8 +116,11 @@ def session(
         builder = builder.config("spark.python.daemon.module", "headway.spark.daemon")
     for key, value in _LOCAL.items():
         builder = builder.config(key, value)
-    if kafka:
-        builder = builder.config("spark.jars", ",".join(map(str, fetched(CONNECTOR))))
+    bundles = [*([CONNECTOR] if kafka else []), *([delta_.bundle()] if delta else [])]
+    if bundles:
+        builder = builder.config(JARS, ",".join(str(jar) for bundle in bundles for jar in fetched(bundle)))
+    for key, value in delta_.SETTINGS.items() if delta else ():
+        builder = builder.config(key, value)
     builder = tune(builder, rows_per_batch=rows_per_batch)
     for key, value in conf.items():
         builder = builder.config(key.replace("__", "."), value)

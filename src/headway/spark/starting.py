@@ -8,7 +8,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 from headway.errors import HeadwayError, SettingError
@@ -33,10 +32,10 @@ class Starting:
         writer: Any,
         spec: QuerySpec,
         prepared: Callable[[QuerySpec, str | None], QuerySpec],
-        settled: Callable[[], AbstractContextManager[object]],
+        begin: Callable[[], Any],
     ) -> Any:
-        """`prepared` is called when the checkpoint is ours, and says what becomes of `spec` by what is in it. Spark's own
-        start takes place with the session `settled`."""
+        """`prepared` is called when the checkpoint is ours, and says what becomes of `spec` by what is in it; `begin` starts
+        Spark's own query."""
         place = option_of(writer, "checkpointLocation")
         with self._named(spec.name), self._one_by_one if self._nameless else contextlib.nullcontext():
             lease = None if place is None else self._leases.acquire(place, spec.name)
@@ -44,8 +43,7 @@ class Starting:
             try:
                 spec = prepared(spec, place)
                 called = self._gate.expect(spec, self._nameless)
-                with settled():
-                    self._queries[spec.name] = query = writer.start()
+                self._queries[spec.name] = query = begin()
                 if lease is not None:
                     self._leases.hold(spec.name, lease, query)
                 self._gate.tie(spec.name, query.id, query.runId)
