@@ -53,3 +53,13 @@ def kafka() -> Iterator[str]:
     running = broker.start()
     yield running.address
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real HDFS, on loopback, that ends with the tests."""
+    from hdfs_cluster import Hdfs
+
+    running = Hdfs(tmp_path_factory.mktemp("hdfs"))
+    yield running.address
+    running.stop()
