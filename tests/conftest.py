@@ -14,9 +14,9 @@ settings.load_profile("headway")
 
 def pytest_configure() -> None:
     """All sessions of a process share its first JVM, and its classes: whoever starts it, it must know Kafka."""
-    from headway.kafka.jars import CONNECTOR, fetched
+    from headway.kafka.jars import connector
 
-    jars = os.pathsep.join(map(str, fetched(CONNECTOR)))
+    jars = os.pathsep.join(map(str, connector()))
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-class-path {jars} pyspark-shell"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import HeadwayError, SettingError, aloud
-from headway.kafka.jars import CONNECTOR, fetched
+from headway.kafka.jars import connector
 from headway.spark import jvm
 from headway.spark.given import JARS, jvm_is_up, running_jvm, settings, with_jar
 from headway.spark.jvm import CHECKPOINTS, EXTENSIONS, JAR
@@ -135,7 +135,7 @@ def session(
     for key, value in _LOCAL.items():
         builder = builder.config(key, value)
     if kafka:
-        builder = builder.config("spark.jars", ",".join(map(str, fetched(CONNECTOR))))
+        builder = builder.config("spark.jars", ",".join(map(str, connector())))
     builder = tune(builder, rows_per_batch=rows_per_batch)
     for key, value in conf.items():
         builder = builder.config(key.replace("__", "."), value)
