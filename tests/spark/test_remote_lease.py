@@ -106,19 +106,41 @@ def test_one_that_was_frozen_and_replaced_is_sure_of_nothing_when_it_wakes_and_l
     assert "other of process" in leased("third", LONG_S).hears()
 
 
-def test_a_query_that_was_frozen_and_replaced_is_stopped_and_says_why(
+def test_one_that_was_frozen_and_not_replaced_is_sure_again_after_a_while(leased: Leased) -> None:
+    first = leased("one", SHORT_S)
+    assert first.hears() == "held 1"
+    first.signal(signal.SIGSTOP)
+    time.sleep(SHORT_S)  # longer than it may be sure
+    first.signal(signal.SIGCONT)
+    while first.ask("sure") == "no":
+        time.sleep(0.1)
+
+
+def test_a_query_that_was_frozen_goes_on_unless_it_was_replaced_then_it_is_stopped_and_says_why(
     child: Callable[..., Child], leased: Leased, checkpoint: str, tmp_path: Path
 ) -> None:
     query = child(HERE / "leased_query_child.py", checkpoint, tmp_path)
     assert query.hears() == "running"
-    while not list(tmp_path.glob("batch-*")):
-        time.sleep(0.1)
+    await_batch_after(tmp_path, -1)
+    query.signal(signal.SIGSTOP)
+    time.sleep(4)  # its lease has expired then, and nobody wants it
+    query.signal(signal.SIGCONT)
+    await_batch_after(tmp_path, newest_batch(tmp_path) + 1)
     query.signal(signal.SIGSTOP)
     assert leased("heir", LONG_S).hears() == "held 2"
     query.signal(signal.SIGCONT)
     said = query.hears()
     assert "query 'books' is stopped: it was silent for so long that heir of process" in said
     assert said.endswith("['failed']")
+
+
+def newest_batch(folder: Path) -> int:
+    return max((int(file.name.removeprefix("batch-")) for file in folder.glob("batch-*")), default=-1)
+
+
+def await_batch_after(folder: Path, batch: int) -> None:
+    while newest_batch(folder) <= batch:
+        time.sleep(0.1)
 
 
 def test_of_two_who_create_the_same_file_one_has_made_it(spark: Any, checkpoint: str) -> None:
