@@ -14,9 +14,9 @@ settings.load_profile("headway")
 
 def pytest_configure() -> None:
     """All sessions of a process share its first JVM, and its classes: whoever starts it, it must know Kafka."""
-    from headway.kafka.jars import CONNECTOR, fetched
+    from headway.kafka.jars import connector
 
-    jars = os.pathsep.join(map(str, fetched(CONNECTOR)))
+    jars = os.pathsep.join(map(str, connector()))
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-class-path {jars} pyspark-shell"
 
 
@@ -54,5 +54,15 @@ def kafka() -> Iterator[str]:
     from headway.kafka import broker
 
     running = broker.start()
+    yield running.address
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real HDFS, on loopback, that ends with the tests."""
+    from hdfs_cluster import Hdfs
+
+    running = Hdfs(tmp_path_factory.mktemp("hdfs"))
     yield running.address
     running.stop()

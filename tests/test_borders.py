@@ -19,9 +19,10 @@ ARROWS: dict[str, set[str]] = {
     "policy": {"model", "estimate"},
     "loop": {"model", "estimate"},
     "merge": set(),
+    "lease": set(),
     "workloads": set(),
     "kafka": {"workloads"},
-    "spark": {"model", "policy", "loop", "kafka", "workloads"},
+    "spark": {"model", "policy", "loop", "lease", "kafka", "workloads"},
     "pipeline": set(),
 }
 # Readers and users of everything else: they may import all rooms, and nobody but each other may import them.

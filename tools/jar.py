@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyspark
 
-from headway.kafka.jars import CONNECTOR, fetched
+from headway.kafka.jars import connector
 from headway.spark.jvm import JAR, SOURCES, digest
 
 SERVICES = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
@@ -19,7 +19,7 @@ SERVICES = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
 
 def build(jar: Path = JAR) -> None:
     spark_jars = Path(pyspark.__file__).parent / "jars" / "*"
-    classpath = ":".join(map(str, [spark_jars, *fetched(CONNECTOR)]))
+    classpath = ":".join(map(str, [spark_jars, *connector()]))
     with tempfile.TemporaryDirectory() as out:
         command = [
             "javac",

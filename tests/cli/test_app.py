@@ -27,6 +27,7 @@ def test_help_lists_every_command() -> None:
         *(["bench", c] for c in ("kafka", "soak", "silence", "gate", "merge", "traffic", "aion", "chaos")),
         *(["sim", c] for c in ("paper", "ladder", "calibrate", "slack", "patience", "aion")),
         *(["demo", c] for c in ("traffic", "approximate")),
+        *(["checkpoint", c] for c in ("show", "repartition")),
     ],
 )
 def test_every_command_explains_itself(command: list[str]) -> None:

@@ -1,12 +1,14 @@
 """Jars by coordinates: fetched once, all or nothing, and one line where they cannot be had."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from headway.errors import HeadwayError
 from headway.kafka import jars
-from headway.kafka.jars import Bundle
+from headway.kafka.jars import FALLBACK, Bundle
 
 NOWHERE = Bundle("nothing-1", ("org.nowhere:nothing:1",), transitive=False)
 
@@ -50,3 +52,73 @@ def test_a_house_may_have_its_own_repository(unreachable: Path) -> None:
     assert [jar.name for jar in jars.fetched(NOWHERE)] == ["nothing-1.jar"]
     (unreachable / "nothing-1.jar").unlink()
     assert [jar.name for jar in jars.fetched(NOWHERE)] == ["nothing-1.jar"], "the second time it asks nobody"
+
+
+def published(repository: Path, group: str, name: str, version: str, needs: str = "") -> None:
+    """A jar with nothing in it, as a repository has it."""
+    (repository / f"{name}-{version}.jar").write_bytes(b"PK\x05\x06" + bytes(18))
+    (repository / f"{name}-{version}.pom").write_text(
+        f"<project><modelVersion>4.0.0</modelVersion><groupId>{group}</groupId><artifactId>{name}</artifactId>"
+        f"<version>{version}</version><dependencies>{needs}</dependencies></project>"
+    )
+
+
+def dependency(group: str, name: str, version: str) -> str:
+    return f"<dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
+
+
+def publish_own(repository: Path) -> str:
+    """The connector of the installed Spark, which needs a client, and a logger that Spark has in another version."""
+    scala, spark = jars.installed()
+    needs = dependency("org.apache.kafka", "kafka-clients", "9.1.0") + dependency("org.slf4j", "slf4j-api", "1.0.0")
+    published(repository, "org.apache.kafka", "kafka-clients", "9.1.0")
+    published(repository, "org.slf4j", "slf4j-api", "1.0.0")
+    published(repository, "org.apache.spark", f"spark-sql-kafka-0-10_{scala}", spark, needs)
+    return f"spark-sql-kafka-0-10_{scala}-{spark}.jar"
+
+
+def publish_fallback(repository: Path) -> set[str]:
+    for group, name, version in (c.split(":") for c in FALLBACK.coordinates):
+        published(repository, group, name, version)
+    return {f"{name}-{version}.jar" for _, name, version in (c.split(":") for c in FALLBACK.coordinates)}
+
+
+def test_the_installed_spark_is_known_by_its_jars() -> None:
+    from pyspark import __version__
+
+    assert jars.installed() == ("2.13", __version__)
+
+
+def test_the_connector_of_the_very_spark_comes_first_without_what_spark_has(
+    unreachable: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = publish_own(unreachable)
+    publish_fallback(unreachable)
+    assert {jar.name for jar in jars.connector()} == {own, "kafka-clients-9.1.0.jar"}
+    assert capsys.readouterr().err == ""
+
+
+def test_where_it_is_not_to_be_had_another_is_taken_with_a_word_and_nobody_asks_again_today(
+    unreachable: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jars, "_said", set())
+    others = publish_fallback(unreachable)
+    assert {jar.name for jar in jars.connector()} == others
+    _, spark = jars.installed()
+    assert capsys.readouterr().err == (
+        f"headway: Spark's connector to Kafka is not to be had for Spark {spark}: "
+        f"{FALLBACK.coordinates[0]} is used instead\n"
+    )
+    own = publish_own(unreachable)
+    assert {jar.name for jar in jars.connector()} == others, "no repository is asked twice a day"
+    (note,) = jars.cache().glob("*.missing")
+    yesterday = time.time() - jars.ASK_AGAIN_S - 1
+    os.utime(note, (yesterday, yesterday))
+    assert own in {jar.name for jar in jars.connector()}
+
+
+def test_with_neither_one_line_tells_and_it_is_asked_again(unreachable: Path) -> None:
+    with pytest.raises(HeadwayError, match=r"spark-sql-kafka.*neither in"):
+        jars.connector()
+    own = publish_own(unreachable)
+    assert own in {jar.name for jar in jars.connector()}

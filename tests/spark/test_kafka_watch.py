@@ -29,7 +29,7 @@ class Jvm:
 
     def __init__(self) -> None:
         spark_jars = Path(pyspark.__file__).parent / "jars"
-        classpath = os.pathsep.join(map(str, [spark_jars / "*", *jars.fetched(jars.CONNECTOR), jvm.JAR]))
+        classpath = os.pathsep.join(map(str, [spark_jars / "*", *jars.connector(), jvm.JAR]))
         port, self.process = launch_gateway(
             jarpath=str(next(spark_jars.glob("py4j-*.jar"))), classpath=classpath, die_on_exit=True, return_proc=True,
             javaopts=["-Xmx128m", "-XX:+UseSerialGC"], java_path=jars.java(),

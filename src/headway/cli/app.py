@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import headway
-from headway.cli import bench, claims, demo, doctor, explain, jar, kafka, replay, run, sim
+from headway.cli import bench, checkpoint, claims, demo, doctor, explain, jar, kafka, replay, run, sim
 from headway.errors import HeadwayError, QueryFailed
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command("replay")(replay.replay)
 app.add_typer(bench.app, name="bench")
 app.add_typer(sim.app, name="sim")
 app.add_typer(kafka.app, name="kafka")
+app.add_typer(checkpoint.app, name="checkpoint")
 app.command("claims")(claims.claims)
 app.command("doctor")(doctor.doctor)
 app.command("jar")(jar.jar)

@@ -7,15 +7,19 @@ HEADWAY_IVY; without one, Ivy asks the public repository.
 import fcntl
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, aloud
+
+ASK_AGAIN_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +36,8 @@ BROKER = Bundle(
     ("org.apache.kafka:kafka_2.13:4.3.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"),
     transitive=True,
 )
-# Spark's connector is published for every Spark; this one runs on 4.2 and 4.3. What else it needs, Spark has.
-CONNECTOR = Bundle(
+# For a Spark whose own connector is not to be had: this one runs on 4.2 and 4.3. What else it needs, Spark has.
+FALLBACK = Bundle(
     "spark-kafka-4.2.0",
     (
         "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
@@ -54,6 +58,41 @@ def fetched(bundle: Bundle) -> list[Path]:
             if not folder.is_dir():  # somebody else has fetched them while we waited
                 _fetch(bundle, folder)
     return sorted(folder.glob("*.jar"))
+
+
+def connector() -> list[Path]:
+    """Spark's connector to Kafka, of the very Spark that is installed; if that is not to be had, another that runs with it.
+
+    Whether it is there by now is asked once a day: asking takes seconds.
+    """
+    scala, spark = installed()
+    own = own_connector(scala, spark)
+    asked = cache() / f"{own.name}.missing"
+    if cached(own) or not _of_today(asked):
+        try:
+            return [jar for jar in fetched(own) if _artifact(jar) not in _of_spark()]
+        except HeadwayError:
+            jars = fetched(FALLBACK)  # if this is not to be had either, nothing is written down
+            asked.touch()
+    else:
+        jars = fetched(FALLBACK)
+    _say_once(f"Spark's connector to Kafka is not to be had for Spark {spark}: {FALLBACK.coordinates[0]} is used instead")
+    return jars
+
+
+def own_connector(scala: str, spark: str) -> Bundle:
+    """As it is published with every Spark, with all that it names; what Spark has itself is left out afterwards."""
+    return Bundle(
+        f"spark-kafka-{scala}-{spark}", (f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{spark}",), transitive=True
+    )
+
+
+def installed() -> tuple[str, str]:
+    """The versions of Scala and Spark, by PySpark's own jars: to import it would take a second."""
+    for jar in _spark_jars("spark-core_*.jar"):
+        scala, _, spark = jar.stem.removeprefix("spark-core_").partition("-")
+        return scala, spark
+    raise HeadwayError("no Spark among PySpark's jars: pip install 'pyspark>=4.3' brings it")
 
 
 def cached(bundle: Bundle) -> bool:
@@ -106,11 +145,40 @@ def _module(bundle: Bundle) -> str:
 
 
 def _ivy() -> Path:
-    spark = importlib.util.find_spec("pyspark")
-    found = sorted(Path(spark.origin).parent.glob("jars/ivy-*.jar")) if spark is not None and spark.origin else []
+    found = _spark_jars("ivy-*.jar")
     if not found:
         raise HeadwayError("no Ivy among PySpark's jars: pip install 'pyspark>=4.3' brings it")
     return found[-1]
+
+
+def _spark_jars(pattern: str) -> list[Path]:
+    spark = importlib.util.find_spec("pyspark")
+    return sorted(Path(spark.origin).parent.glob(f"jars/{pattern}")) if spark is not None and spark.origin else []
+
+
+def _of_spark() -> set[str]:
+    return {_artifact(jar) for jar in _spark_jars("*.jar")}
+
+
+def _artifact(jar: Path) -> str:
+    """Without its version: two versions of one thing must not be on one class path."""
+    return re.split(r"-(?=\d)", jar.stem, maxsplit=1)[0]
+
+
+def _of_today(note: Path) -> bool:
+    try:
+        return time.time() - note.stat().st_mtime < ASK_AGAIN_S
+    except OSError:
+        return False
+
+
+_said: set[str] = set()
+
+
+def _say_once(text: str) -> None:
+    if text not in _said:
+        _said.add(text)
+        aloud(text)
 
 
 def java() -> str:

@@ -49,7 +49,7 @@ def drain(runtime: Any, name: str, timeout: str | int = "1 minute") -> bool:
     done = not (runtime.order.gated and watched.query.isActive) or runtime._supervision.drain(limit_ms / 1000, name)
     if not done:
         aloud(f"query {name!r} is stopped though its batch has not ended within {limit_ms / 1000:g} s")
-    errors = _stopped({name: watched.query})
+    errors = stopped({name: watched.query})
     if name not in errors:
         runtime._queries.pop(name, None)
         runtime._leases.release(name)
@@ -72,7 +72,7 @@ def stop(runtime: Any, timeout: str | int = "1 minute") -> None:
         runtime._supervisor.close()
         if runtime.order.gated:
             _let_finish(runtime, limit_ms)
-        errors = _stopped(runtime._queries)
+        errors = stopped(runtime._queries)
         for name in runtime._queries:
             runtime._supervisor.ended(name, errors.get(name))
         runtime._stopped = True
@@ -95,7 +95,7 @@ def _let_finish(runtime: Any, limit_ms: int) -> None:
         aloud(f"query {name!r} is stopped though its batch has not ended {why}")
 
 
-def _stopped(queries: Mapping[str, Any]) -> dict[str, Exception]:
+def stopped(queries: Mapping[str, Any]) -> dict[str, Exception]:
     """Stop queries, all at the same time: one that cannot be stopped must not keep the rest. Returns what went wrong."""
     errors: dict[str, Exception] = {}
 

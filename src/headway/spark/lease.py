@@ -1,82 +1,90 @@
-"""One query per checkpoint: a lock file beside Spark's own files, let go when its process ends, however it ends."""
+"""The leases of a runtime's queries: on a local disk by a lock, elsewhere by files that only one can create."""
 
-import contextlib
-import fcntl
 import os
+import socket
 import threading
-from collections.abc import Container
+from collections.abc import Callable, Container
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from urllib.parse import unquote, urlparse
 
-from headway.errors import SettingError
+from py4j.protocol import Py4JError
+
+from headway.errors import HeadwayError, SettingError
+from headway.lease.created import EXPIRY_S, CreatedLease
+from headway.lease.keeper import Keeper
+from headway.lease.local import LockedLease
+from headway.lease.port import Lease, Leasing
+from headway.model.time import duration_ms
+from headway.spark.hadoop_files import HadoopFiles
 
 LOCAL = "file:///"
+EXPIRY = "spark.headway.lease.expiry"
+LEAST_MS = 1_000  # shorter than that, every pause of a garbage collector would be a death
 
 
-class Lease:
-    """The right to use a checkpoint. Held by an open file, so a kill -9 gives it back."""
+class SessionLeasing:
+    """Leases as a Spark session can have them."""
 
-    def __init__(self, checkpoint: str, query: str, default_fs: str = LOCAL) -> None:
-        self._lock = threading.Lock()
-        self._file: IO[str] | None = None
-        folder = local_path(checkpoint, default_fs)
-        if folder is None:  # a remote checkpoint: Spark's own check within one session is all there is
-            return
-        folder.mkdir(parents=True, exist_ok=True)
-        # Spark ignores files that begin with a dot.
-        file = open(folder / ".headway.lock", "a+")  # noqa: SIM115 - held open for as long as the query lives
+    def __init__(self, spark: Any) -> None:
+        self._spark = spark
+        self.expiry_s = _expiry_s(spark)
+
+    def acquire(self, checkpoint: str, holder: str) -> Lease:
+        folder = local_path(checkpoint, default_fs(self._spark))
+        if folder is not None:
+            return LockedLease(folder, checkpoint, holder)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.seek(0)
-            holder = file.read(200).strip("\0\n ") or "another process"  # a name, whatever else is in there
-            file.close()
-            raise SettingError("checkpoint", checkpoint, f"one that no running query uses; {holder} uses it") from None
-        # Who holds it is a word for others: a disk that is full does not take the checkpoint away. Not through the file's
-        # buffer, which would fail again when it is closed.
-        with contextlib.suppress(OSError):
-            os.ftruncate(file.fileno(), 0)
-            os.write(file.fileno(), f"query {query!r} of process {os.getpid()}".encode())
-        self._file = file
-
-    def release(self) -> None:
-        # By stop() and by the query's end, at about the same time: whoever comes second finds nothing to do.
-        with self._lock:
-            file, self._file = self._file, None
-        if file is not None:
-            file.close()
+            files = hadoop_files(self._spark, checkpoint)
+            return CreatedLease(files, checkpoint, f"{holder} on {socket.gethostname()}", self.expiry_s)
+        except Py4JError as error:
+            want = f"a folder in which a lease can be created; {_java_says(error)}"
+            raise SettingError("checkpoint", checkpoint, want) from error
 
 
 class Leases:
     """The leases of a runtime's queries, by query."""
 
-    def __init__(self, default_fs: str = LOCAL) -> None:
-        self._default_fs = default_fs
+    def __init__(self, leasing: Leasing, on_lost: Callable[[str, str], None] = lambda query, why: None) -> None:
+        """`on_lost` gets the name of a query whose lease is gone, and why, on a thread that may take its time."""
+        self._leasing, self._on_lost = leasing, on_lost
         self._lock = threading.Lock()
-        self._held: dict[str, tuple[Lease, Any]] = {}
+        self._held: dict[str, tuple[Keeper, Any]] = {}
 
-    def acquire(self, checkpoint: str, query: str) -> Lease:
+    def acquire(self, checkpoint: str, query: str) -> Keeper:
         """A query that has ended needs its checkpoint no more, even if nobody has noticed yet."""
         self.release_ended()
-        return Lease(checkpoint, query, self._default_fs)
+        lease = self._leasing.acquire(checkpoint, f"query {query!r} of process {os.getpid()}")
 
-    def hold(self, name: str, lease: Lease, query: Any) -> None:
+        def lost(holder: str) -> None:
+            self._on_lost(query, f"it was silent for so long that {holder} has taken over its checkpoint {checkpoint}")
+
+        return Keeper(lease, query, lost)
+
+    def hold(self, name: str, kept: Keeper, query: Any) -> None:
         """Until the query, as Spark knows it, has ended."""
         with self._lock:
             before = self._held.get(name)
-            self._held[name] = (lease, query)
+            self._held[name] = (kept, query)
         if before is not None:
             before[0].release()
+        if kept.lease.lost is not None:  # before anybody knew the query that is to be stopped
+            raise HeadwayError(f"query {name!r}: {kept.lease.lost} has taken over its checkpoint")
+
+    def of(self, name: str) -> Lease | None:
+        """None if the query has no checkpoint, or has given it back."""
+        with self._lock:
+            held = self._held.get(name)
+        return None if held is None else held[0].lease
 
     def release_ended(self) -> None:
         with self._lock:
             held = list(self._held.items())
-        for name, (lease, query) in held:
+        for name, (kept, query) in held:
             if not query.isActive:
-                lease.release()
+                kept.release()
                 with self._lock:
-                    if self._held.get(name) == (lease, query):
+                    if self._held.get(name) == (kept, query):
                         del self._held[name]
 
     def release(self, name: str) -> None:
@@ -89,6 +97,25 @@ class Leases:
         """Of all queries but those that could not be stopped."""
         for name in [name for name in list(self._held) if name not in but]:
             self.release(name)
+
+
+def hadoop_files(spark: Any, checkpoint: str) -> HadoopFiles:
+    return HadoopFiles(spark._jvm, spark._jsparkSession.sessionState().newHadoopConf(), checkpoint)
+
+
+def _expiry_s(spark: Any) -> float:
+    given = spark.conf.get(EXPIRY, None)
+    if given is None:
+        return EXPIRY_S
+    ms = duration_ms(EXPIRY, given)
+    if ms < LEAST_MS:
+        raise SettingError(EXPIRY, given, "1 second or more")
+    return ms / 1000
+
+
+def _java_says(error: Exception) -> str:
+    java = getattr(error, "java_exception", None)
+    return str(error if java is None else java.toString()).partition("\n")[0]
 
 
 def local_path(checkpoint: str, default_fs: str = LOCAL) -> Path | None:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
-from headway.errors import HeadwayError, SettingError, aloud
+from headway.errors import HeadwayError, QueryFailed, SettingError, aloud
 from headway.loop.controller import Controller
 from headway.loop.journal import Journal
 from headway.loop.journal_file import state_folder
@@ -24,7 +24,7 @@ from headway.loop.trouble import says
 from headway.model.deadline import Deadlines, Grid
 from headway.model.deadline import every as every_
 from headway.model.decision import OrderPolicy
-from headway.model.message import Gone, InputSpec, Message, QuerySpec, Unreadable
+from headway.model.message import Failed, Gone, InputSpec, Message, QuerySpec, Unreadable
 from headway.model.sampling import SamplingPolicy
 from headway.model.time import SystemClock, duration_ms, duration_or_never_ms
 from headway.policy.order import FixedTrigger, Klink, RoundRobin
@@ -34,11 +34,12 @@ from headway.spark import late as late_
 from headway.spark.approximate import approximate
 from headway.spark.batches import LongBatches
 from headway.spark.control import FORMAT, SHIFT_MS, ControlSource
-from headway.spark.ending import await_termination, drain, stop
+from headway.spark.ending import await_termination, drain, stop, stopped
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.kafka import Subscription, Watch, subscription
-from headway.spark.lease import Leases, default_fs, local_path, option_of, output_mode
+from headway.spark.lease import Leases, SessionLeasing, default_fs, local_path, option_of, output_mode
+from headway.spark.leased_gate import LeasedGate
 from headway.spark.memory import Memory
 from headway.spark.merge import merge
 from headway.spark.plan import PlanSeen, inspect, metric_name, time_column
@@ -88,7 +89,7 @@ class Runtime:
         self._logs: dict[str, Subscription] = {}  # of the inputs that read from Kafka
         self._late: set[str] = set()  # folders of side tables
         self._queries: dict[str, Any] = {}
-        self._leases = Leases(default_fs(spark))
+        self._leases = Leases(SessionLeasing(spark), self._lease_lost)
         self._stopping, self._stopped = threading.RLock(), False
         hang_after_ms = duration_ms("hang_after", hang_after)
         self.journal_path: Path | None = None
@@ -108,7 +109,7 @@ class Runtime:
         self._learning = ThreadPoolExecutor(1, thread_name_prefix="headway-learning")
         gauge = DriverGauge(self.spark)
         self.controller = Controller(
-            clock, self.order, self._gate, self._journal, gauge,
+            clock, self.order, LeasedGate(self._gate, self._leases), self._journal, gauge,
             slots=slots, cores=gauge.parallelism() or CORES, one_task=self._one_task(usual(self.spark)),
             planning_cores=gauge.planning_cores,
             aside=self._learn,
@@ -392,6 +393,18 @@ class Runtime:
                 return False
         self._leases.release_ended()
         return True
+
+    def _lease_lost(self, name: str, why: str) -> None:
+        """Somebody else runs this query from this checkpoint. It is not started again: it would be refused."""
+        error = QueryFailed(f"query {name!r} is stopped: {why}")
+        aloud(str(error))
+        self._note(name, str(error))
+        self._supervisor.let_end(name)
+        self._supervisor.ended(name, error)
+        self._post(Failed(name, says(error)))
+        if (query := self._queries.get(name)) is not None:
+            for trouble in stopped({name: query}).values():
+                aloud(str(trouble))
 
     def _learn(self, work: Callable[[], None]) -> None:
         """Beside the controller: it must not wait for a model to be fitted."""

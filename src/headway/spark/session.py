@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import HeadwayError, aloud
-from headway.kafka.jars import CONNECTOR, fetched
+from headway.kafka.jars import connector, fetched
 from headway.spark import delta as delta_
 from headway.spark import jvm
 from headway.spark.given import JARS, jvm_is_up, running_jvm, settings, with_jar
@@ -116,9 +116,8 @@ def session(
         builder = builder.config("spark.python.daemon.module", "headway.spark.daemon")
     for key, value in _LOCAL.items():
         builder = builder.config(key, value)
-    bundles = [*([CONNECTOR] if kafka else []), *([delta_.bundle()] if delta else [])]
-    if bundles:
-        builder = builder.config(JARS, ",".join(str(jar) for bundle in bundles for jar in fetched(bundle)))
+    if jars := [*(connector() if kafka else ()), *(fetched(delta_.bundle()) if delta else ())]:
+        builder = builder.config(JARS, ",".join(map(str, jars)))
     for key, value in delta_.SETTINGS.items() if delta else ():
         builder = builder.config(key, value)
     builder = tune(builder, rows_per_batch=rows_per_batch)
