@@ -129,35 +129,3 @@ def local_path(checkpoint: str, default_fs: str = LOCAL) -> Path | None:
 def default_fs(spark: Any) -> str:
     """The file system of paths without a scheme."""
     return str(spark._jsc.hadoopConfiguration().get("fs.defaultFS") or LOCAL)
-
-
-def option_of(writer: Any, name: str) -> str | None:
-    """An option that was set on a DataStreamWriter, if any."""
-    options = writer_field(writer, "extraOptions")
-    found = None if options is None else options.get(name)
-    return str(found.get()) if found is not None and found.isDefined() else None
-
-
-def output_mode(writer: Any) -> str | None:
-    """Append, Update or Complete, if it is known."""
-    mode = writer_field(writer, "outputMode")
-    return None if mode is None else str(mode.toString())
-
-
-def set_writer_field(writer: Any, name: str, value: Any) -> None:
-    """Of a writer that has it."""
-    _field(writer, name).set(writer._jwrite, value)
-
-
-def _field(writer: Any, name: str) -> Any:
-    field = writer._jwrite.getClass().getDeclaredField(name)
-    field.setAccessible(True)
-    return field
-
-
-def writer_field(writer: Any, name: str) -> Any:
-    """Spark has no public way to ask for these."""
-    try:
-        return _field(writer, name).get(writer._jwrite)
-    except Exception:  # another Spark keeps it elsewhere: then it counts as not set, and only Spark's own checks are left
-        return None

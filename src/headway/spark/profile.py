@@ -12,7 +12,7 @@ from typing import Any
 
 from headway.errors import SettingError
 from headway.spark import jvm
-from headway.spark.lease import set_writer_field, writer_field
+from headway.spark.writer import field_of, set_field
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 ROWS = "spark.headway.rowsPerBatch"  # how many rows a usual batch of this session has
@@ -110,6 +110,6 @@ def own_work(writer: Any, profile: Profile) -> None:
     """What the writer's `foreachBatch` does is the user's own work: it goes by the session's settings, as in stock Spark."""
     session = writer._df.sparkSession
     ours = [key for key in chosen(session, profile) if key in OF_PLANS]
-    work = writer_field(writer, "foreachBatchWriter")
+    work = field_of(writer, "foreachBatchWriter")
     if ours and work is not None and jvm.present(session) and "headway" not in work.getClass().getName():
-        set_writer_field(writer, "foreachBatchWriter", session._jvm.headway.OwnWork(work, ",".join(ours)))
+        set_field(writer, "foreachBatchWriter", session._jvm.headway.OwnWork(work, ",".join(ours)))

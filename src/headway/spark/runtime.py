@@ -38,7 +38,7 @@ from headway.spark.ending import await_termination, drain, stop, stopped
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.kafka import Subscription, Watch, subscription
-from headway.spark.lease import Leases, SessionLeasing, default_fs, local_path, option_of, output_mode
+from headway.spark.lease import Leases, SessionLeasing, default_fs, local_path
 from headway.spark.leased_gate import LeasedGate
 from headway.spark.memory import Memory
 from headway.spark.merge import merge
@@ -52,6 +52,7 @@ from headway.spark.starting import Starting
 from headway.spark.supervisor import Supervisor, check_restart
 from headway.spark.trigger import TriggerSeen, taken_over
 from headway.spark.watermark import MOST_PARTS, controlled
+from headway.spark.writer import option_of, output_mode
 
 LOG = logging.getLogger("headway")
 FRESH_MS = 300  # how soon new rows are wanted in a result that does not wait for the end of a window

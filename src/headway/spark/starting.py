@@ -13,7 +13,8 @@ from typing import Any
 from headway.errors import HeadwayError, SettingError
 from headway.model.message import QuerySpec
 from headway.spark.gate import Gate
-from headway.spark.lease import Leases, option_of
+from headway.spark.lease import Leases
+from headway.spark.writer import option_of
 
 START_TIMEOUT_S = 120
 

@@ -12,7 +12,7 @@ from headway.loop.trouble import says
 from headway.model.message import Failed, Message
 from headway.model.status import State
 from headway.model.time import WallMs
-from headway.spark.lease import option_of
+from headway.spark.writer import option_of
 
 EVERY_S = 1.0
 CLOSE_S = 10.0  # for which a restart under way is waited for

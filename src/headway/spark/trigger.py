@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway.errors import SettingError, aloud
-from headway.spark.lease import writer_field
+from headway.spark.writer import field_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class TriggerSeen:
 
 def taken_over(writer: Any, query: str) -> tuple[Any, TriggerSeen]:
     """The writer as Spark starts it under a gate, and what its trigger was."""
-    trigger = writer_field(writer, "trigger")
+    trigger = field_of(writer, "trigger")
     kind = "" if trigger is None else trigger.getClass().getSimpleName().rstrip("$")
     match kind:
         case "ProcessingTimeTrigger" if trigger.intervalMs() > 0:
