@@ -12,7 +12,7 @@ from scripted import Stage, wait_until
 import headway as hw
 from headway.model.message import QuerySpec
 from headway.spark import jvm
-from headway.spark.lease import writer_field
+from headway.spark.writer import field_of
 
 pytestmark = pytest.mark.spark
 
@@ -41,7 +41,7 @@ def spec(stage: Stage, frame: Any, mode: str = "append", trigger: Any = None, **
     told = stage.rt.controller.queries
     wait_until(lambda: name in told, "the controller", query)
     found = told[name].spec
-    assert writer_field(writer, "trigger").toString().startswith("ProcessingTimeTrigger(0)") or found.bounded
+    assert field_of(writer, "trigger").toString().startswith("ProcessingTimeTrigger(0)") or found.bounded
     query.stop()
     return found
 
