@@ -109,7 +109,7 @@ def _ivy() -> Path:
     spark = importlib.util.find_spec("pyspark")
     found = sorted(Path(spark.origin).parent.glob("jars/ivy-*.jar")) if spark is not None and spark.origin else []
     if not found:
-        raise HeadwayError("no Ivy among PySpark's jars: pip install 'pyspark>=4.3' brings it")
+        raise HeadwayError("no Ivy among PySpark's jars: pip install 'pyspark>=4,<5' brings it")
     return found[-1]
 
 

@@ -61,6 +61,8 @@ def tune(builder: Any, *, rows_per_batch: int = 1_000) -> Any:
     beside yours. On a cluster too: the jar goes to the executors, and checkpoints that are not on a local disk are written
     as ever. In a JVM that was started without the jar (`spark-submit`, a notebook) all that needs it is left out.
     """
+    if (installed := jvm.installed_spark()).startswith(("2.", "3.")):
+        raise SettingError("spark", f"Spark {installed}", "Spark 4.0 or later")
     given = settings(builder)
     jar = not jvm_is_up() or jvm.in_jvm(running_jvm())
     for key, value in profile(rows_per_batch).items():
@@ -68,8 +70,8 @@ def tune(builder: Any, *, rows_per_batch: int = 1_000) -> Any:
             builder = builder.config(key, value)
     if not jar:
         aloud(
-            "this JVM was started without Headway's jar, so control rows come from a Python process per query; "
-            "`spark-submit --jars $(headway jar)` is faster"
+            f"this JVM was started without Headway's jar for Spark {jvm.installed_spark()}, so control rows come from a "
+            "Python process per query; `spark-submit --jars $(headway jar)` is faster"
         )
         return builder
     with_jar(JAR)
@@ -80,7 +82,7 @@ def tune(builder: Any, *, rows_per_batch: int = 1_000) -> Any:
 
 
 def _is_ours(item: str) -> bool:
-    return item == EXTENSIONS or item.rpartition("/")[2] == JAR.name
+    return item == EXTENSIONS or item.rpartition("/")[2] in (jvm.NEWEST_JAR.name, jvm.JAR_4_0.name)
 
 
 def java_problem() -> str | None:
