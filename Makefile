@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check lint types jar bench claims clean
+.PHONY: help install demo test check lint types jar matrix bench claims clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ types: $(STAMP) ## mypy --strict
 jar: $(STAMP) ## compile the Java part anew, after a change to it (needs a JDK)
 	$(BIN)/python tools/jar.py
 
+matrix: $(STAMP) ## the core contract on PySpark 4.0 to 4.3, as a table (half an hour, needs a package index)
+	$(BIN)/python tools/matrix.py
+
 bench: $(STAMP) ## the measurements behind the claims (about an hour)
 	$(BIN)/headway bench klink
 
@@ -43,4 +46,4 @@ claims: $(STAMP) ## what we claim, and what we saw
 	$(BIN)/headway claims
 
 clean: ## remove what was set up
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis headway-report spark-warehouse
+	rm -rf $(VENV) .matrix build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis headway-report spark-warehouse

@@ -12,26 +12,35 @@ settings.register_profile("headway", deadline=None, derandomize=True, suppress_h
 settings.load_profile("headway")
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--without-kafka", action="store_true", help="for tests that need no connector to Kafka")
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """All sessions of a process share its first JVM, and its classes: whoever starts it, it must know Kafka."""
     from headway.kafka.jars import connector
 
-    jars = os.pathsep.join(map(str, connector()))
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-class-path {jars} pyspark-shell"
+    if not config.getoption("--without-kafka"):
+        jars = os.pathsep.join(map(str, connector()))
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-class-path {jars} pyspark-shell"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that make a session of their own stop it when they are done: they come before those that share one."""
     items.sort(key=lambda item: "spark" in getattr(item, "fixturenames", ()))
+    for item in items:
+        if (core := item.get_closest_marker("core")) is not None:  # for `tools/matrix.py`
+            given = getattr(getattr(item, "callspec", None), "params", {}).values()
+            item.user_properties += [("promise", core.args[0]), ("channel", "python" if "python" in given else "jar")]
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def spark(pytestconfig: pytest.Config) -> Iterator[Any]:
     import headway as hw
     from headway.bench.experiment import POOLS
     from headway.spark.profile import Profile
 
-    session = hw.session("headway-tests", memory="2g", kafka=True, **POOLS)
+    session = hw.session("headway-tests", memory="2g", kafka=not pytestconfig.getoption("--without-kafka"), **POOLS)
     for key, value in Profile().settings.items():  # for stock Spark too, which is run beside: 200 tasks a batch take long
         session.conf.set(key, value)
     yield session

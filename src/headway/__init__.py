@@ -48,5 +48,12 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'headway' has no attribute {name!r}")
-    module = import_module(_WHERE[name])
+    try:
+        module = import_module(_WHERE[name])
+    except ModuleNotFoundError as error:
+        from headway.errors import HeadwayError
+
+        if (error.name or "").partition(".")[0] != "pyspark":
+            raise
+        raise HeadwayError(f"hw.{name} needs pyspark 4.0 or later, and there is no {error.name} here") from None
     return getattr(module, name) if hasattr(module, name) else module

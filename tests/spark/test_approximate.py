@@ -100,6 +100,7 @@ def test_the_hash_of_a_row_says_whether_it_is_taken_and_its_bound_is_that_of_the
         assert (out[name].sample, out[name].seen, out[name].sound) == (n, 1.0, True)
 
 
+@pytest.mark.core("answers with a bound: rt.approximate")
 def test_bounds_hold_the_true_answers(stage: Stage) -> None:
     parts = [made(1_500, seed=s, start=3.0 * s) for s in range(6)]
     frame = window(sampled(stage, Part(0.4))).agg(hw.approx.mean("v").alias("m"), hw.approx.quantile("v", 0.5).alias("q"))

@@ -36,6 +36,7 @@ def tracker(stage: Stage) -> QueryTracker:
     return stage.rt.controller.queries[stage.query.name]
 
 
+@pytest.mark.core("no batch runs while its gate is shut")
 def test_no_batch_runs_while_the_gate_is_shut_and_the_batch_holds_all_that_came_meanwhile(stage: Stage) -> None:
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a")))
@@ -46,6 +47,7 @@ def test_no_batch_runs_while_the_gate_is_shut_and_the_batch_holds_all_that_came_
     assert stage.query.lastProgress["batchId"] == 0
 
 
+@pytest.mark.core("a window comes out once, whole, with the batch that reads its last row")
 def test_a_window_comes_out_with_the_batch_that_reads_its_last_row_where_stock_spark_needs_another(
     stage: Stage, spark: Any, tmp_path: Path
 ) -> None:
@@ -73,6 +75,7 @@ def test_a_window_comes_out_with_the_batch_that_reads_its_last_row_where_stock_s
     assert last + 1 >= 2 * 3  # one to read, one more to notice that the watermark has moved
 
 
+@pytest.mark.core("late rows are counted")
 def test_a_late_row_is_counted_before_any_aggregation(stage: Stage) -> None:
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a")))
@@ -106,6 +109,7 @@ def test_columns_of_every_kind_and_name_keep_their_values_and_their_nullability(
     assert isinstance(marked.schema["nested"].dataType, T.StructType)
 
 
+@pytest.mark.core("duplicates are dropped within the patience")
 def test_dropping_duplicates_within_the_watermark_remembers_rows_for_the_patience_and_no_longer(stage: Stage) -> None:
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(stage.watermarked("a", "2 seconds").dropDuplicatesWithinWatermark(["k"]))
@@ -119,6 +123,7 @@ def test_dropping_duplicates_within_the_watermark_remembers_rows_for_the_patienc
     assert len(stage.out()) == 2
 
 
+@pytest.mark.core("a stopped query goes on from its checkpoint")
 @pytest.mark.parametrize("then", ["jar", "python"])
 def test_a_query_stopped_at_the_gate_ends_at_once_and_goes_on_from_its_checkpoint(
     stage: Stage, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: str
@@ -150,6 +155,7 @@ def test_a_query_stopped_at_the_gate_ends_at_once_and_goes_on_from_its_checkpoin
     assert sorted((r["e"], r["k"], r["n"]) for r in rows) == [(3000, 1, 2), (6000, 1, 1)]
 
 
+@pytest.mark.core("one partition, one task")
 @pytest.mark.parametrize("partitions", ["1", "2"])
 def test_with_one_partition_a_batch_is_one_task_that_shuffles_nothing(spark: Any, tmp_path: Path, partitions: str) -> None:
     session = spark.newSession()
@@ -165,6 +171,7 @@ def test_with_one_partition_a_batch_is_one_task_that_shuffles_nothing(spark: Any
     assert stage.out() == ["Row(e=3000, k=0, n=2)", "Row(e=3000, k=1, n=1)"]
 
 
+@pytest.mark.core("update mode")
 def test_update_mode_is_served_too(stage: Stage) -> None:
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a")), mode="update")
@@ -185,6 +192,7 @@ def test_a_watermark_that_does_not_take_is_noticed(stage: Stage) -> None:
     assert "announced watermark 3000 did not take" in " ".join(stage.notes())
 
 
+@pytest.mark.core("a query that loses the gate goes on")
 def test_without_a_controller_a_query_goes_on_and_loses_nothing(stage: Stage) -> None:
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a")), mode="update")
@@ -206,6 +214,7 @@ def test_an_unknown_caller_gets_no_answer_from_the_gate(stage: Stage) -> None:
         assert link.recv(100) == b""
 
 
+@pytest.mark.core("a window comes out once, whole, with the batch that reads its last row")
 def test_old_rows_are_replayed_by_their_own_time_not_by_the_wall_clock(spark: Any, tmp_path: Path) -> None:
     """Klink itself on files of 1970: stock Spark would lose none of them, so neither may we."""
     stage = Stage(spark, tmp_path)

@@ -1,5 +1,7 @@
 """What the doctor says of a session."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -56,3 +58,21 @@ def test_an_old_spark_gets_one_line() -> None:
 
     with pytest.raises(hw.SettingError, match=r"Spark 3\.5\.1.*expected Spark 4\.0 or later"):
         hw.Runtime(Old())
+
+
+def test_before_a_session_is_made_with_an_old_spark_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jvm, "installed_spark", lambda: "3.5.9")
+    with pytest.raises(hw.SettingError, match=r"spark = 'Spark 3\.5\.9': expected Spark 4\.0 or later"):
+        hw.tune(object())
+
+
+def test_a_pyspark_without_what_we_build_upon_gets_one_line() -> None:
+    """Spark 3 has no sources in Python: our own modules cannot even be loaded there."""
+    program = (
+        "import sys; sys.modules['pyspark.sql.datasource'] = None\n"
+        "import headway as hw\n"
+        "try: hw.Runtime\n"
+        "except hw.HeadwayError as error: print(error)"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said == "hw.Runtime needs pyspark 4.0 or later, and there is no pyspark.sql.datasource here\n"

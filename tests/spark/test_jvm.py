@@ -10,18 +10,21 @@ from pyspark.sql import functions as F
 
 from headway.spark import jvm
 
-HADOOP = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_MANAGERS = "org.apache.spark.sql.execution.streaming." + ("" if jvm.JAR == jvm.JAR_4_0 else "checkpointing.")
+HADOOP = f"{_MANAGERS}FileSystemBasedCheckpointFileManager"
 MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
 
 
-def test_the_jar_is_built_from_the_sources_beside_it() -> None:
-    with zipfile.ZipFile(jvm.JAR) as archive:
+@pytest.mark.parametrize("jar", [jvm.NEWEST_JAR, jvm.JAR_4_0], ids=lambda jar: jar.name)
+def test_the_jar_is_built_from_the_sources_beside_it(jar: Path) -> None:
+    with zipfile.ZipFile(jar) as archive:
         manifest = archive.read("META-INF/MANIFEST.MF").decode()
         classes = {Path(name).stem.split("$")[0] for name in archive.namelist() if name.endswith(".class")}
     assert f"Sources-SHA-256: {jvm.digest()[:32]}" in manifest, "the Java sources have changed: run `make jar`"
     assert classes == {source.stem for source in jvm.SOURCES}
 
 
+@pytest.mark.core("checkpoints without processes, and lean plans")
 @pytest.mark.spark
 def test_a_session_of_ours_has_the_jar(spark: Any) -> None:
     assert jvm.present(spark)
@@ -55,6 +58,7 @@ class Folder:
             stream.close()
 
 
+@pytest.mark.core("checkpoints without processes, and lean plans")
 @pytest.mark.spark
 def test_a_file_appears_whole_or_not_at_all_and_is_not_replaced_unasked(spark: Any, tmp_path: Path) -> None:
     folder = Folder(spark, tmp_path / "a")
@@ -89,6 +93,7 @@ def test_a_file_of_hadoops_may_be_replaced_by_ours_and_read_by_hadoop_again(spar
     assert theirs.read("0") == "ours"
 
 
+@pytest.mark.core("checkpoints without processes, and lean plans")
 @pytest.mark.spark
 def test_a_query_goes_on_whoever_wrote_its_checkpoint(spark: Any, tmp_path: Path) -> None:
     session = spark.newSession()
@@ -111,6 +116,7 @@ def test_a_query_goes_on_whoever_wrote_its_checkpoint(spark: Any, tmp_path: Path
         assert counts == {"a": turn + 1, "b": turn + 1}
 
 
+@pytest.mark.core("checkpoints without processes, and lean plans")
 @pytest.mark.spark
 @pytest.mark.parametrize("lean", [True, False])
 def test_a_lean_plan_leaves_its_logical_plan_behind(spark: Any, tmp_path: Path, lean: bool) -> None:

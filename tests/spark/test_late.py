@@ -63,6 +63,7 @@ def files(stage: Stage) -> list[Path]:
     return sorted((stage.folder / "late").rglob("*.jsonl"))
 
 
+@pytest.mark.core("the side table has every late row once")
 @pytest.mark.spark
 @pytest.mark.parametrize("shape", list(SHAPES.values()), ids=list(SHAPES))
 def test_results_and_side_table_together_are_all_rows_sent(stage: Stage, shape: Shape) -> None:
@@ -113,6 +114,7 @@ def test_a_row_is_kept_whole_with_its_partition_and_odd_names(stage: Stage) -> N
     assert json.loads(row.row) == told
 
 
+@pytest.mark.core("the side table has every late row once")
 @pytest.mark.spark
 def test_each_late_row_is_there_once_though_the_query_is_stopped_and_a_batch_is_run_again(stage: Stage) -> None:
     """As by a crash after the batch's tasks and before its commit: the commit is what is taken away here."""
@@ -220,6 +222,7 @@ def test_nothing_is_written_when_nothing_is_late_and_each_row_costs_one_comparis
     assert operators(within) - operators(without) in (Counter(), Counter(Filter=1))
 
 
+@pytest.mark.core("the side table has every late row once")
 @pytest.mark.spark
 @pytest.mark.parametrize("spec", ["join", "duplicates, then windows", "session", "update", "union"])
 def test_whatever_operator_refuses_rows_its_refusals_are_there(stage: Stage, spec: str) -> None:

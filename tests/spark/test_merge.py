@@ -17,6 +17,7 @@ pytestmark = pytest.mark.spark
 INTERLEAVINGS = 3
 
 
+@pytest.mark.core("streams in the order of their time: rt.merge")
 def test_all_interleavings_of_the_same_rows_give_the_same_sequences(spark: Any, tmp_path: Path) -> None:
     given = streams(seed=0)
     found = [sequences(spark, tmp_path / str(seed), seed, batches=3) for seed in range(INTERLEAVINGS)]

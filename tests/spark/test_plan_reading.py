@@ -28,6 +28,7 @@ def grids(frame: Any) -> set[Grid]:
     return set(inspect(frame).deadlines.grids)
 
 
+@pytest.mark.core("windows are found in the query's plan")
 def test_the_ends_of_tumbling_and_sliding_windows_are_found(rt: hw.Runtime) -> None:
     tumbling = F.window("timestamp", "3 seconds", startTime="700 milliseconds")
     assert grids(rows(rt).groupBy(tumbling).count()) == {Grid(3000, 700)}
@@ -35,12 +36,14 @@ def test_the_ends_of_tumbling_and_sliding_windows_are_found(rt: hw.Runtime) -> N
     assert grids(rows(rt).groupBy(F.window("timestamp", "5 seconds", "3 seconds", "1 second")).count()) == {Grid(3000, 0)}
 
 
+@pytest.mark.core("windows are found in the query's plan")
 def test_all_windows_of_a_chain_are_found(rt: hw.Runtime) -> None:
     inner = rows(rt).groupBy(F.window("timestamp", "2 seconds")).count()
     outer = inner.groupBy(F.window(F.window_time("window"), "6 seconds")).count()
     assert grids(outer) == {Grid(2000), Grid(6000)}
 
 
+@pytest.mark.core("windows are found in the query's plan")
 def test_a_finer_window_over_another_ends_only_when_that_has_something_to_say(rt: hw.Runtime) -> None:
     inner = rows(rt).groupBy(F.window("timestamp", "5 seconds", "3 seconds")).count()
     outer = inner.groupBy(F.window(F.window_time("window"), "1 second")).count()
@@ -49,6 +52,7 @@ def test_a_finer_window_over_another_ends_only_when_that_has_something_to_say(rt
     assert grids(shifted) == {Grid(3000, 2000), Grid(3000, 2300)}
 
 
+@pytest.mark.core("windows are found in the query's plan")
 def test_a_join_within_a_time_range_shifts_the_windows_above_it(rt: hw.Runtime) -> None:
     left = rows(rt).selectExpr("timestamp as a", "value as x")
     right = rows(rt).selectExpr("timestamp as b", "value as y")
@@ -58,6 +62,7 @@ def test_a_join_within_a_time_range_shifts_the_windows_above_it(rt: hw.Runtime) 
     assert len(inspect(joined).inputs) == 2
 
 
+@pytest.mark.core("windows are found in the query's plan")
 def test_a_query_without_windows_is_served_at_a_pace(rt: hw.Runtime) -> None:
     seen = inspect(rows(rt).where("value > 1"))
     assert not seen.found
@@ -65,6 +70,7 @@ def test_a_query_without_windows_is_served_at_a_pace(rt: hw.Runtime) -> None:
     assert grids(rows(rt).groupBy(F.session_window("timestamp", "400 milliseconds")).count()) == {Grid(400)}
 
 
+@pytest.mark.core("windows are found in the query's plan")
 def test_a_source_that_hands_out_portions_is_recognised(rt: hw.Runtime, tmp_path: Path) -> None:
     def files(**options: str) -> Any:
         return rt.watermark(rt.spark.readStream.schema("ts timestamp").options(**options).json(str(tmp_path)), "ts", "1 s")
@@ -85,6 +91,7 @@ def test_a_table_of_a_catalog_may_hand_out_portions_whatever_it_is_called(rt: hw
     assert source.limited
 
 
+@pytest.mark.core("windows are found in the query's plan")
 def test_the_gate_is_asked_first_only_up_to_four_sources(rt: hw.Runtime) -> None:
     frame = rows(rt)
     ordered = [inspect(frame).ordered]
@@ -95,6 +102,7 @@ def test_the_gate_is_asked_first_only_up_to_four_sources(rt: hw.Runtime) -> None
     assert ordered == [True, True, True, False, False]
 
 
+@pytest.mark.core("windows are found in the query's plan")
 def test_a_stream_without_a_watermark_that_comes_first_is_asked_before_the_gate(rt: hw.Runtime) -> None:
     bare = rt.spark.readStream.format("rate").load()
     assert not inspect(bare.union(rows(rt))).ordered

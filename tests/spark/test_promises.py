@@ -61,11 +61,13 @@ def replay(spark: Any, rt: Any, folder: Path, first: list[float | None], name: s
 SIX = {OLD_S + 10 * (k + 1): 100 for k in range(6)}
 
 
+@pytest.mark.core("rows without a time, or from the future, make nothing late")
 def test_rows_without_a_time_make_nothing_late(spark: Any, rt: Any, tmp_path: Path) -> None:
     assert replay(spark, rt, tmp_path / "in", [None], "with_null") == SIX
     assert {(c.reason, c.rows) for c in rt.late_counts()} == {("timeless", 1)}
 
 
+@pytest.mark.core("rows without a time, or from the future, make nothing late")
 def test_a_row_from_the_far_future_makes_nothing_late_and_is_counted(spark: Any, rt: Any, tmp_path: Path) -> None:
     assert replay(spark, rt, tmp_path / "in", [time.time() + 40 * DAY_S], "with_future") == SIX
     assert {(c.reason, c.rows) for c in rt.late_counts()} == {("future", 1)}

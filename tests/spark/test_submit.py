@@ -10,10 +10,14 @@ from typing import Any
 import pyspark
 import pytest
 
-from headway.spark.jvm import EXTENSIONS, JAR
+from headway.spark.control import CAN_END
+from headway.spark.jvm import EXTENSIONS, JAR, JAR_4_0, NEWEST_JAR
 
 JOB = Path(__file__).with_name("submitted_job.py")
 SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+
+
+needs_an_end = pytest.mark.skipif(not CAN_END, reason="before Spark 4.2 runs that end by themselves need the jar")
 
 
 def submitted(
@@ -36,13 +40,16 @@ def submitted(
     return json.loads((folder / "told.json").read_text()), run.stdout + run.stderr  # Spark sends ours to its output
 
 
+@pytest.mark.core("spark-submit, with and without the jar")
 @pytest.mark.spark
+@needs_an_end
 def test_without_the_jar_control_rows_come_from_python_and_one_line_says_so(tmp_path: Path) -> None:
     told, said = submitted(tmp_path, "--conf", "spark.sql.shuffle.partitions=3")
     assert not told["jar"] and told["spark.sql.shuffle.partitions"] == "3"
     assert said.count("spark-submit --jars $(headway jar)") == 1
 
 
+@pytest.mark.core("spark-submit, with and without the jar")
 @pytest.mark.spark
 def test_with_the_jar_beside_those_of_the_house(tmp_path: Path) -> None:
     other = tmp_path / "house.jar"
@@ -52,3 +59,11 @@ def test_with_the_jar_beside_those_of_the_house(tmp_path: Path) -> None:
     assert (
         told["spark.sql.extensions"] == EXTENSIONS and "house.jar" in told["spark.jars"] and JAR.name in told["spark.jars"]
     )
+
+
+@pytest.mark.spark
+@needs_an_end
+def test_a_jar_for_another_spark_counts_as_none(tmp_path: Path) -> None:
+    other = NEWEST_JAR if JAR == JAR_4_0 else JAR_4_0
+    told, said = submitted(tmp_path, "--jars", str(other))
+    assert not told["jar"] and said.count("spark-submit --jars $(headway jar)") == 1

@@ -142,6 +142,7 @@ def test_a_query_that_is_put_aside_goes_on_and_the_other_stays_gated(
 # ---- queries that die
 
 
+@pytest.mark.core("a query that fails is told of, and started again on request")
 def test_a_query_that_dies_is_told_of_and_the_others_go_on(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     rt = stage.rt
     rt.use(hw.order.Klink())
@@ -169,6 +170,7 @@ def test_waiting_ends_well_when_all_queries_have_and_says_so_when_it_took_too_lo
         assert [q.state for q in rt.status().queries] == ["ended", "ended"]
 
 
+@pytest.mark.core("a query that fails is told of, and started again on request")
 @pytest.mark.parametrize("order", [hw.order.Klink(), hw.order.Stock()], ids=["gated", "stock"])
 def test_a_query_that_fails_is_started_again_as_often_as_wished(spark: Any, tmp_path: Path, order: Any) -> None:
     seen: list[int] = []
@@ -221,6 +223,7 @@ def test_late_rows_are_still_counted_when_their_query_has_ended(stage: Stage) ->
 # ---- batches that wait or hang
 
 
+@pytest.mark.core("a batch that hangs is told of, and keeps nobody waiting")
 def test_a_batch_that_waits_for_something_else_than_a_core_keeps_nobody_waiting_and_is_told_of(
     spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -252,6 +255,7 @@ def test_a_batch_that_waits_for_something_else_than_a_core_keeps_nobody_waiting_
 # ---- stopping
 
 
+@pytest.mark.core("stopping lets a batch finish")
 def test_stopping_lets_a_running_batch_finish(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     inside, done = threading.Event(), threading.Event()
 
@@ -305,6 +309,7 @@ def broken_stop() -> None:
     raise TimeoutError("I stay")
 
 
+@pytest.mark.core("stopping lets a batch finish")
 def test_a_query_is_drained_alone_and_its_checkpoint_is_free_at_once(spark: Any, tmp_path: Path) -> None:
     with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
         query = begin(rt, "leaves", tmp_path)
@@ -320,6 +325,7 @@ def test_a_query_is_drained_alone_and_its_checkpoint_is_free_at_once(spark: Any,
             rt.drain("nobody")
 
 
+@pytest.mark.core("stopping lets a batch finish")
 def test_ctrl_c_lets_a_running_batch_finish(tmp_path: Path) -> None:
     words = [sys.executable, str(Path(__file__).with_name("stopping_child.py")), str(tmp_path)]
     child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

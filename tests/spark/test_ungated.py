@@ -49,6 +49,7 @@ def ends(stage: Stage, name: str) -> list[int]:
     return sorted(r.e for r in stage.spark.table(name).collect())
 
 
+@pytest.mark.core("plain .start() emits what stock Spark emits")
 def test_a_query_started_without_the_runtime_emits_what_stock_spark_emits(stage: Stage) -> None:
     frames = {"behind": stage.watermarked("a", "2 seconds"), "stock": stage.raw("a").withWatermark("ts", "2 seconds")}
     queries = [plain(stage, counts(frame), name) for name, frame in frames.items()]
@@ -94,6 +95,7 @@ def test_an_input_that_has_had_no_row_yet_holds_the_watermark_back(stage: Stage)
     query.stop()
 
 
+@pytest.mark.core("plain .start() emits what stock Spark emits")
 def test_a_plain_run_of_what_is_there_ends_by_itself(stage: Stage) -> None:
     stage.put("a", [{"ts": s, "k": 1} for s in (1, 2, 4, 11)])
     for name, frame in (("ends", stage.watermarked("a")), ("stock_ends", stage.raw("a").withWatermark("ts", "1 second"))):
@@ -102,6 +104,7 @@ def test_a_plain_run_of_what_is_there_ends_by_itself(stage: Stage) -> None:
         assert ends(stage, name) == [3000, 6000]
 
 
+@pytest.mark.core("a query that loses the gate goes on")
 def test_a_query_that_has_lost_the_gate_goes_on_by_its_rows_and_its_own_patience(stage: Stage) -> None:
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a", "5 seconds")))

@@ -147,7 +147,7 @@ def _module(bundle: Bundle) -> str:
 def _ivy() -> Path:
     found = _spark_jars("ivy-*.jar")
     if not found:
-        raise HeadwayError("no Ivy among PySpark's jars: pip install 'pyspark>=4.3' brings it")
+        raise HeadwayError("no Ivy among PySpark's jars: pip install 'pyspark>=4,<5' brings it")
     return found[-1]
 
 

@@ -33,7 +33,7 @@ from headway.spark import jvm
 from headway.spark import late as late_
 from headway.spark.approximate import approximate
 from headway.spark.batches import LongBatches
-from headway.spark.control import FORMAT, SHIFT_MS, ControlSource
+from headway.spark.control import CAN_END, FORMAT, SHIFT_MS, ControlSource
 from headway.spark.ending import await_termination, drain, stop, stopped
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
@@ -117,11 +117,11 @@ class Runtime:
         )  # fmt: skip
         self._supervision = Supervision(self.controller, self._gate, RoundRobin())
         self._supervision.start()
-        by_jar = jvm.present(self.spark)
-        if by_jar:
+        self._by_jar = jvm.present(self.spark)
+        if self._by_jar:
             jvm.send(self.spark)
-        self._control = self._control_rows(by_jar)
-        self._starting = Starting(self._gate, self._leases, self._queries, nameless=not by_jar)
+        self._control = self._control_rows(self._by_jar)
+        self._starting = Starting(self._gate, self._leases, self._queries, nameless=not self._by_jar)
         self._watch = Watch(self.spark, self._post)
         self._reports = BatchReports(self._post, self._committed)
 
@@ -286,7 +286,7 @@ class Runtime:
         check_restart(self.spark, writer, restart)
         if not self.order.gated:
             return self._looked_after(name, lambda: self._start_gateless(writer, name, table), restart)
-        writer, trigger = taken_over(writer, name)
+        writer, trigger = taken_over(writer, name, can_end=CAN_END or self._by_jar)
         seen = inspect(writer._df)
         if not seen.inputs:
             raise HeadwayError(f"query {name!r} has no watermark of Headway's: wrap an input in rt.watermark(...) first")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headway.errors import HeadwayError, aloud
+from headway.errors import HeadwayError, SettingError, aloud
 from headway.kafka.jars import connector, fetched
 from headway.spark import delta as delta_
 from headway.spark import jvm
@@ -39,6 +39,8 @@ def tune(builder: Any, *, rows_per_batch: int = USUAL_ROWS) -> Any:
     (`spark-submit`, a notebook) all that needs it is left out.
     """
     check_rows(rows_per_batch)
+    if (installed := jvm.installed_spark()).startswith(("2.", "3.")):
+        raise SettingError("spark", f"Spark {installed}", "Spark 4.0 or later")
     given = settings(builder)
     if not given.get("spark.master", "local").startswith("local") and _LAUNCHER in os.environ.get("PYSPARK_PYTHON", ""):
         del os.environ["PYSPARK_PYTHON"]  # of a local session before this one: executors elsewhere have no such file
@@ -46,8 +48,8 @@ def tune(builder: Any, *, rows_per_batch: int = USUAL_ROWS) -> Any:
         builder = builder.config(ROWS, str(rows_per_batch))
     if jvm_is_up() and not jvm.in_jvm(running_jvm()):
         aloud(
-            "this JVM was started without Headway's jar, so control rows come from a Python process per query; "
-            "`spark-submit --jars $(headway jar)` is faster"
+            f"this JVM was started without Headway's jar for Spark {jvm.installed_spark()}, so control rows come from a "
+            "Python process per query; `spark-submit --jars $(headway jar)` is faster"
         )
         return builder
     with_jar(JAR)
@@ -58,7 +60,7 @@ def tune(builder: Any, *, rows_per_batch: int = USUAL_ROWS) -> Any:
 
 
 def _is_ours(item: str) -> bool:
-    return item == EXTENSIONS or item.rpartition("/")[2] == JAR.name
+    return item == EXTENSIONS or item.rpartition("/")[2] in (jvm.NEWEST_JAR.name, jvm.JAR_4_0.name)
 
 
 def java_problem() -> str | None:

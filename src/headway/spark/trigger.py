@@ -6,6 +6,8 @@ from typing import Any
 from headway.errors import SettingError, aloud
 from headway.spark.writer import field_of
 
+_BOUNDED = {"AvailableNowTrigger": "availableNow", "OneTimeTrigger": "once"}
+
 
 @dataclass(frozen=True, slots=True)
 class TriggerSeen:
@@ -15,10 +17,16 @@ class TriggerSeen:
     bounded: bool = False  # what is there is read, then the run ends
 
 
-def taken_over(writer: Any, query: str) -> tuple[Any, TriggerSeen]:
-    """The writer as Spark starts it under a gate, and what its trigger was."""
+def taken_over(writer: Any, query: str, can_end: bool = True) -> tuple[Any, TriggerSeen]:
+    """The writer as Spark starts it under a gate, and what its trigger was.
+
+    `can_end` says that the control source knows runs that end by themselves: not the one in Python before Spark 4.2.
+    """
     trigger = field_of(writer, "trigger")
     kind = "" if trigger is None else trigger.getClass().getSimpleName().rstrip("$")
+    if kind in _BOUNDED and not can_end:
+        want = "processingTime or none: before Spark 4.2 a run that ends by itself needs Headway's jar (`headway jar`)"
+        raise SettingError("trigger", _BOUNDED[kind], want)
     match kind:
         case "ProcessingTimeTrigger" if trigger.intervalMs() > 0:
             # The gate keeps the ticks: Spark's own would come on top of the wait at the gate.

@@ -4,17 +4,40 @@ It holds the control source and the workloads' clock as Java twins of the Python
 Yahoo workload's events, a checkpoint writer that starts
 no processes, and a rule that leaves out of a batch's plan what no task needs. Nothing depends on it: without the jar the
 Python sources do the same, at a higher price.
+
+Spark 4.1 has moved the classes of streaming queries to other packages. So there are two jars, from the same sources.
 """
 
 import hashlib
+import importlib.util
+import re
 from pathlib import Path
 from typing import Any
 
 # the names of the sources in it
 CONTROL, CLOCK, EVENTS = "headway-control", "headway-clock", "headway-ad-events"
 CHECKPOINTS, EXTENSIONS = "headway.LocalCheckpoints", "headway.Extensions"
-JAR = Path(__file__).parent / "headway.jar"
-SOURCES = sorted((Path(__file__).parent / "headway").glob("*.java"))
+_HERE = Path(__file__).parent
+SOURCES = sorted((_HERE / "headway").glob("*.java"))
+NEWEST_JAR, JAR_4_0 = _HERE / "headway.jar", _HERE / "headway-4.0.jar"
+
+
+def fitting(spark: str) -> Path:
+    """The jar for this version of Spark."""
+    return JAR_4_0 if spark.startswith("4.0.") else NEWEST_JAR
+
+
+def installed_spark() -> str:
+    """The version of the pyspark that is installed, read without loading it, which takes long."""
+    found = importlib.util.find_spec("pyspark")
+    folder = Path(found.origin).parent if found is not None and found.origin else _HERE
+    told = folder / "version.py"
+    text = told.read_text("utf-8") if told.is_file() else ""
+    version = re.search(r"^__version__.*= *['\"](\d[^'\"]*)['\"]", text, re.MULTILINE)
+    return version[1] if version else "unknown"
+
+
+JAR = fitting(installed_spark())
 
 
 def digest() -> str:
@@ -28,10 +51,10 @@ def present(spark: Any) -> bool:
 
 
 def in_jvm(running: Any) -> bool:
-    """Whether a JVM has it."""
+    """Whether a JVM has it, and not the one for another Spark."""
     from py4j.java_gateway import JavaClass
 
-    return isinstance(running.headway.Control, JavaClass)
+    return isinstance(running.headway.Fit, JavaClass) and bool(running.headway.Fit.fits())
 
 
 def send(spark: Any) -> None:

@@ -2,6 +2,7 @@ package headway;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.NoSuchElementException;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.ColumnarRule;
@@ -75,8 +76,16 @@ public final class Extensions extends AbstractFunction1<SparkSessionExtensions, 
          * has state. What comes here may be one stage of many, so an exchange is nothing to go by.
          */
         private static boolean adaptive(SparkPlan plan, SQLConf conf) {
-            return conf.adaptiveExecutionEnabled() && conf.adaptiveExecutionEnabledInStatelessStreaming()
+            return conf.adaptiveExecutionEnabled() && alsoStreams(conf)
                     && !plan.exists(node -> node instanceof StatefulOperator);
+        }
+
+        private static boolean alsoStreams(SQLConf conf) {
+            try {
+                return Boolean.parseBoolean(conf.getConfString("spark.sql.adaptive.streaming.stateless.enabled"));
+            } catch (NoSuchElementException unknown) {
+                return false; // Spark 4.0 plans no stream again
+            }
         }
 
         /** The plan with a cut below every operator whose tasks carry the operator itself. */
