@@ -25,6 +25,7 @@ from headway.policy.patience import Fixed, PatiencePolicy, SlackGate
 from headway.spark.merge_order import AT, BUCKET, EXTRA, HASH, NEVER, NULL, SOURCE, TICK, Column, Layout, Step
 from headway.spark.merge_state import STATE, Merger
 from headway.spark.plan import hashable, quoted, time_column
+from headway.spark.profile import one_task, profile_of
 from headway.spark.register import ship
 from headway.spark.watermark import MOST_PARTS
 
@@ -86,7 +87,7 @@ def merge(
     if runtime.order.gated:
         # Without these a bucket would learn of the watermark with its first row, and could not tell that it is late.
         sent = sent.unionByName(_ticks(runtime._control, sent.schema, buckets))
-        if runtime._one_task(runtime._profile(watermark.get("rows_per_batch"))):
+        if one_task(runtime.spark, profile_of(runtime.spark, watermark.get("rows_per_batch"))):
             sent = sent.coalesce(1)
     never = F.expr(_FAR).alias(NEVER, metadata={"spark.watermarkDelayMs": policy.delay_ms})
     ship(runtime.spark.sparkContext)

@@ -92,6 +92,15 @@ def partitions(spark: Any, profile: Profile) -> str:
     return chosen(spark, profile).get(PARTITIONS) or str(spark.conf.get(PARTITIONS))
 
 
+def profile_of(spark: Any, rows_per_batch: int | None) -> Profile:
+    return usual(spark) if rows_per_batch is None else Profile(rows_per_batch)
+
+
+def one_task(spark: Any, profile: Profile) -> bool:
+    """With one partition a batch is aggregated by one task anyway; unless it is large, that reads the rows as well."""
+    return not profile.large and partitions(spark, profile) == "1"
+
+
 @contextlib.contextmanager
 def settled(spark: Any, profile: Profile) -> Iterator[dict[str, str]]:
     """A query that starts in here has the profile's settings; the session has them for just that long."""

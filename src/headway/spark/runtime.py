@@ -6,14 +6,10 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import TimestampType
 
 from headway.errors import HeadwayError, QueryFailed, SettingError, aloud
 from headway.loop.controller import Controller
@@ -21,14 +17,11 @@ from headway.loop.journal import Journal
 from headway.loop.journal_file import state_folder
 from headway.loop.supervision import Supervision
 from headway.loop.trouble import says
-from headway.model.deadline import Deadlines, Grid
-from headway.model.deadline import every as every_
+from headway.model.deadline import Grid
 from headway.model.decision import OrderPolicy
 from headway.model.message import Failed, Gone, InputSpec, Message, QuerySpec, Unreadable
-from headway.model.sampling import SamplingPolicy
-from headway.model.time import SystemClock, duration_ms, duration_or_never_ms
+from headway.model.time import SystemClock, duration_ms
 from headway.policy.order import FixedTrigger, Klink, RoundRobin
-from headway.policy.patience import Fixed, PatiencePolicy
 from headway.spark import jvm
 from headway.spark import late as late_
 from headway.spark.approximate import approximate
@@ -37,30 +30,27 @@ from headway.spark.control import CAN_END, FORMAT, SHIFT_MS, ControlSource
 from headway.spark.ending import await_termination, drain, stop, stopped
 from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
-from headway.spark.kafka import Subscription, Watch, subscription
+from headway.spark.inputs import watermark, watermarked
+from headway.spark.kafka import Subscription, Watch
 from headway.spark.lease import Leases, SessionLeasing, default_fs, local_path
 from headway.spark.leased_gate import LeasedGate
 from headway.spark.memory import Memory
 from headway.spark.merge import merge
-from headway.spark.plan import PlanSeen, inspect, metric_name, time_column
-from headway.spark.profile import Profile, own_work, partitions, settled, usual
+from headway.spark.plan import inspect
+from headway.spark.profile import Profile, one_task, own_work, partitions, settled, usual
 from headway.spark.register import register
 from headway.spark.reports import BatchReports
-from headway.spark.sampling import Sample, refuse_unbounded
+from headway.spark.sampling import refuse_unbounded
+from headway.spark.spec import spec_of
 from headway.spark.standing import late_counts, status
 from headway.spark.starting import Starting
 from headway.spark.supervisor import Supervisor, check_restart
-from headway.spark.trigger import TriggerSeen, taken_over
-from headway.spark.watermark import MOST_PARTS, controlled
+from headway.spark.trigger import taken_over
 from headway.spark.writer import option_of, output_mode
 
 LOG = logging.getLogger("headway")
-FRESH_MS = 300  # how soon new rows are wanted in a result that does not wait for the end of a window
 OLDEST_SPARK = 4
 CORES = 2  # until executors have come
-UNREAD_EVERY = "5 seconds"
-HORIZON = "1 day"  # a time zone that was mistaken for another is not a mistake of a row
-_NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
 
 
 class Runtime:
@@ -111,7 +101,7 @@ class Runtime:
         gauge = DriverGauge(self.spark)
         self.controller = Controller(
             clock, self.order, LeasedGate(self._gate, self._leases), self._journal, gauge,
-            slots=slots, cores=gauge.parallelism() or CORES, one_task=self._one_task(usual(self.spark)),
+            slots=slots, cores=gauge.parallelism() or CORES, one_task=one_task(self.spark, usual(self.spark)),
             planning_cores=gauge.planning_cores,
             aside=self._learn,
         )  # fmt: skip
@@ -125,13 +115,6 @@ class Runtime:
         self._watch = Watch(self.spark, self._post)
         self._reports = BatchReports(self._post, self._committed)
 
-    def _profile(self, rows_per_batch: int | None) -> Profile:
-        return usual(self.spark) if rows_per_batch is None else Profile(rows_per_batch)
-
-    def _one_task(self, profile: Profile) -> bool:
-        """With one partition a batch is aggregated by one task anyway; unless it is large, that reads the rows as well."""
-        return not profile.large and partitions(self.spark, profile) == "1"
-
     def _control_rows(self, named: bool) -> DataFrame:
         if not named:
             register(self.spark, ControlSource)
@@ -143,100 +126,8 @@ class Runtime:
 
     # ---- what users call
 
-    def watermark(
-        self,
-        rows: DataFrame,
-        column: str,
-        patience: PatiencePolicy | str | int,
-        *,
-        arrival: str | None = None,
-        partition: str | None = None,
-        parts: int | None = None,
-        name: str | None = None,
-        idle_after: str | int = "10 seconds",
-        horizon: str | int = HORIZON,
-        unread: str | None = None,
-        late: str | None = None,
-        rows_per_batch: int | None = None,
-    ) -> DataFrame:
-        """`rows` with a watermark on `column` that Headway moves, instead of `rows.withWatermark(column, ...)`.
-
-        `arrival` names a timestamp column with the time at which a row came in (Kafka's, say); without it the time of
-        reading stands for it. `patience` may be given as a bare duration. With `partition`, a column such as Kafka's, the
-        slowest partition whose rows still come decides how far the stream has come; `parts` says how many there are where no
-        broker does. `idle_after` is how long a partition, or the whole input, may be silent before it holds nobody back;
-        with "never" rows alone move the watermark, as in stock Spark. Rows stamped further ahead of the clock than `horizon`
-        are counted and set aside, unless it is "never".
-        Rows without an event time, such as JSON that cannot be parsed, are in no window; they are counted, and written to
-        the folder `unread` as Parquet if it is named. Rows that come too late for their windows are counted, and written to
-        the folder `late` if it is named: see `late_rows`. `rows_per_batch` says how many rows a usual batch has, if that is
-        far from what the session was tuned for: large batches are run by several tasks, with generated code.
-        """
-        time_column(rows, column)
-        policy = Fixed(patience) if isinstance(patience, str | int | float) else patience
-        return self._watermarked(
-            rows, column, policy, arrival=arrival, partition=partition, parts=parts, name=name, idle_after=idle_after,
-            horizon=horizon, unread=unread, late=late, rows_per_batch=rows_per_batch,
-        )  # fmt: skip
-
-    def _watermarked(
-        self,
-        rows: DataFrame,
-        column: str,
-        policy: PatiencePolicy,
-        *,
-        arrival: str | None,
-        partition: str | None = None,
-        parts: int | None = None,
-        name: str | None,
-        idle_after: str | int,
-        horizon: str | int = HORIZON,
-        unread: str | None = None,
-        late: str | None,
-        sampling: SamplingPolicy | None = None,
-        sample: Sample | None = None,
-        rows_per_batch: int | None = None,
-    ) -> DataFrame:
-        profile = self._profile(rows_per_batch)
-        for key, given in (("arrival", arrival), ("partition", partition)):
-            if given is not None and given not in rows.columns:
-                raise SettingError(f"watermark.{key}", given, f"one of the columns {', '.join(rows.columns)}")
-        if arrival is not None and not isinstance(rows.schema[arrival].dataType, TimestampType):
-            kind = rows.schema[arrival].dataType.simpleString()
-            raise SettingError("watermark.arrival", arrival, f"a timestamp column, but it is of type {kind}: cast it first")
-        horizon_ms = duration_or_never_ms("watermark.horizon", horizon)
-        if late is not None:
-            late = late_.checked(self.spark, late)
-            self._late.add(late)
-        if unread is not None:
-            self._keep_unread(rows, column, unread)
-        label = name or f"input-{next(_NUMBERS)}"
-        if not self.order.gated:
-            marked = rows.withWatermark(column, f"{policy.delay_ms} milliseconds")
-            return marked if late is None else marked.where(late_.condition(rows, column, late, label, partition))
-        if label in self._inputs:
-            raise SettingError("watermark.name", label, "a name that no other input of this runtime has")
-        log = subscription(rows) if jvm.present(self.spark) else None
-        if parts is not None and (not isinstance(parts, int) or not 1 <= parts <= MOST_PARTS):
-            raise SettingError("watermark.parts", parts, f"a number from 1 to {MOST_PARTS}")
-        in_log = None if log is None else self._watch.add(log)
-        told = parts or in_log
-        source = None if log is None else log.key
-        self._inputs[label] = InputSpec(
-            label, policy.delay_ms, duration_or_never_ms("idle_after", idle_after), source=source,
-            policy=policy if policy.least_ms < policy.most_ms else None, slt_ms=getattr(policy, "slt_ms", None),
-            parts=min(MOST_PARTS, told or 0) if partition else 0, sampling=sampling, arrives=arrival is not None,
-        )  # fmt: skip
-        self._profiles[label] = profile
-        if log is not None:
-            self._logs[label] = log
-        most_ms = policy.most_ms if sampling is None else sampling.most_ms
-        return controlled(
-            rows, self._control, column, policy, metric_name(label, most_ms), arrival,
-            single=self._one_task(profile), partition=partition, parts=min(MOST_PARTS, max(1, told or MOST_PARTS)),
-            late=None if late is None else partial(late_.condition, rows, column, late, label, partition), sample=sample,
-            horizon_ms=horizon_ms,
-        )  # fmt: skip
+    watermark = watermark  # an input
+    _watermarked = watermarked
 
     def late_rows(self, folder: str) -> DataFrame:
         """The side table that `late` named: who refused which row when, and by which watermark; `row` is JSON."""
@@ -302,7 +193,7 @@ class Runtime:
             refuse_unbounded(writer._df, name)
             if mode not in (None, "Append"):
                 raise SettingError("outputMode", mode.lower(), "append: a sample is complete when its window ends")
-        spec = self._spec(name, seen, windows, every, trigger, mode in ("Update", "Complete"))
+        spec = spec_of(self._inputs, name, seen, windows, every, trigger, mode in ("Update", "Complete"))
         profile = max((self._profiles[i] for i in seen.inputs), key=lambda p: p.rows)
         return self._looked_after(name, lambda: self._start_gated(writer, spec, profile, table), restart)
 
@@ -323,42 +214,11 @@ class Runtime:
 
     # ---- how it is done
 
-    def _keep_unread(self, rows: DataFrame, column: str, folder: str) -> None:
-        """A plain query beside the user's: it writes each such row once, and has all the time in the world."""
-        lost = rows.where(F.col(column).isNull()).writeStream.format("parquet").trigger(processingTime=UNREAD_EVERY)
-        name = f"unread-{next(_NUMBERS)}"
-        self._queries[name] = query = lost.queryName(name).start(folder, checkpointLocation=str(Path(folder, "_checkpoint")))
-        self._supervisor.watch(name, query)
-
     def _looked_after(self, name: str, begin: Callable[[], Any], restart: int) -> Any:
         """A query that is begun, and begun the same way again if it fails."""
         query = begin()
         self._supervisor.watch(name, query, begin if restart else None, restart)
         return query
-
-    def _spec(
-        self,
-        name: str,
-        seen: PlanSeen,
-        windows: list[Grid] | None,
-        every: str | int | None,
-        trigger: TriggerSeen,
-        changing: bool,
-    ) -> QuerySpec:
-        """`changing` says that results are put out again whenever rows change them, and not once their window has ended."""
-        deadlines = seen.deadlines
-        if windows:
-            deadlines = Deadlines(tuple(windows))
-        if every is not None:
-            deadlines = Deadlines((*(deadlines.grids if seen.found or windows else ()), every_(every)))
-        # What a bounded run finds was there before it: rows, and never the clock, say how far it has come.
-        by_rows = seen.limited or trigger.bounded
-        inputs = tuple(replace(self._inputs[i], limited=by_rows) for i in seen.inputs)
-        fresh = every is None and (changing or not (seen.found or windows))
-        return QuerySpec(
-            name, inputs, deadlines, ahead=seen.ordered and not by_rows, window_ms=seen.window_ms,
-            trigger_ms=trigger.every_ms, bounded=trigger.bounded, fresh_ms=FRESH_MS if fresh else None,
-        )  # fmt: skip
 
     def _start_gated(self, writer: Any, spec: QuerySpec, profile: Profile, table: str | None) -> Any:
         own_work(writer, profile)
