@@ -160,6 +160,8 @@ def main(wanted: list[str]) -> int:
     if not pythons or not javas or not any(found.values()):
         raise HeadwayError(f"nothing to run with: not to be had here: {', '.join(missing)}")
     runs = chosen([v for v in found.values() if v is not None], pythons, javas)
+    if wanted:  # a quick look
+        runs = runs[: len(wanted)]
     package = wheel()
     results: dict[str, list[Outcome]] = {}
     for run in runs:
