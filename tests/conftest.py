@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if (core := item.get_closest_marker("core")) is not None:  # for `tools/matrix.py`
             given = getattr(getattr(item, "callspec", None), "params", {}).values()
-            item.user_properties += [("promise", core.args[0]), ("channel", "python" if "python" in given else "jar")]
+            channel = core.kwargs.get("channel", "python" if "python" in given else "jar")
+            item.user_properties += [("promise", core.args[0]), ("channel", channel)]
 
 
 @pytest.fixture(scope="session")

@@ -159,7 +159,8 @@ def main(wanted: list[str]) -> int:
     missing += [f"Python {v}" for v in PYTHONS if v not in pythons] + [f"Java {v}" for v in JAVAS if v not in javas]
     if not pythons or not javas or not any(found.values()):
         raise HeadwayError(f"nothing to run with: not to be had here: {', '.join(missing)}")
-    runs = chosen([v for v in found.values() if v is not None], pythons, javas)
+    sparks = [version for version in found.values() if version is not None]
+    runs = chosen(sparks, pythons, javas)[: len(sparks) if wanted else None]
     package = wheel()
     results: dict[str, list[Outcome]] = {}
     for run in runs:

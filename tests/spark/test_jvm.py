@@ -1,5 +1,6 @@
 """The jar: it is built from the sources beside it, and its checkpoints are as good as Hadoop's."""
 
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,21 @@ def test_the_jar_is_built_from_the_sources_beside_it(jar: Path) -> None:
         classes = {Path(name).stem.split("$")[0] for name in archive.namelist() if name.endswith(".class")}
     assert f"Sources-SHA-256: {jvm.digest()[:32]}" in manifest, "the Java sources have changed: run `make jar`"
     assert classes == {source.stem for source in jvm.SOURCES}
+
+
+@pytest.mark.parametrize("version", ["3.5.9", "4.0.5", "4.3.0"])
+def test_the_version_of_spark_is_known_also_where_pyspark_is_in_a_zip(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    """As `spark-submit` has it. The jar for another Spark would be none."""
+    place = tmp_path / "pyspark.zip"
+    with zipfile.ZipFile(place, "w") as archive:
+        archive.writestr("pyspark/__init__.py", "raise ImportError('not to be loaded')")
+        archive.writestr("pyspark/version.py", f"# licence\n__version__: str = '{version}'\n")
+    monkeypatch.syspath_prepend(place)
+    monkeypatch.delitem(sys.modules, "pyspark")
+    assert jvm.installed_spark() == version
+    assert jvm.fitting(version) == (jvm.JAR_4_0 if version == "4.0.5" else jvm.NEWEST_JAR)
 
 
 @pytest.mark.core("checkpoints without processes, and lean plans")

@@ -40,7 +40,7 @@ def submitted(
     return json.loads((folder / "told.json").read_text()), run.stdout + run.stderr  # Spark sends ours to its output
 
 
-@pytest.mark.core("spark-submit, with and without the jar")
+@pytest.mark.core("spark-submit, with and without the jar", channel="python")
 @pytest.mark.spark
 @needs_an_end
 def test_without_the_jar_control_rows_come_from_python_and_one_line_says_so(tmp_path: Path) -> None:

@@ -28,11 +28,15 @@ def fitting(spark: str) -> Path:
 
 
 def installed_spark() -> str:
-    """The version of the pyspark that is installed, read without loading it, which takes long."""
+    """The version of the pyspark that would be loaded, read without loading it, which takes long.
+
+    By its loader: `spark-submit` has pyspark in a zip.
+    """
     found = importlib.util.find_spec("pyspark")
-    folder = Path(found.origin).parent if found is not None and found.origin else _HERE
-    told = folder / "version.py"
-    text = told.read_text("utf-8") if told.is_file() else ""
+    loader: Any = None if found is None else found.loader
+    if found is None or loader is None or found.origin is None:
+        return "unknown"
+    text = loader.get_data(str(Path(found.origin).with_name("version.py"))).decode()
     version = re.search(r"^__version__.*= *['\"](\d[^'\"]*)['\"]", text, re.MULTILINE)
     return version[1] if version else "unknown"
 
