@@ -1,8 +1,8 @@
-"""From one Delta table into another: readings per sensor and window, each window once.
+"""From one Delta table into another: readings per sensor and window.
 
     python examples/delta.py
 
-Delta Lake is fetched by its coordinates. It is released for Spark 4.1 and 4.2, not yet for 4.3: there one line says so.
+Delta Lake is fetched by its coordinates. It was tried on Spark 4.2; none is released for 4.3, where one line says so.
 """
 
 import sys

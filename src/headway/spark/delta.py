@@ -4,8 +4,8 @@ from headway.errors import SettingError
 from headway.kafka.jars import Bundle
 
 VERSION = "4.4.0"
-# Delta is built for one minor version of Spark each; these were tried (docs/tables.md). On another one classes are missing.
-SPARKS = ("4.1", "4.2")
+# Each Delta jar is built for one minor version of Spark, and fails on another. These were tried: docs/tables.md.
+SPARKS = ("4.2",)
 SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -19,7 +19,7 @@ def bundle(spark: str | None = None) -> Bundle:
     spark = spark or _installed()
     minor = ".".join(spark.split(".")[:2])
     if minor not in SPARKS:
-        want = f"Spark {' or '.join(SPARKS)}: no Delta Lake is released for Spark {spark}"
+        want = f"Spark {' or '.join(SPARKS)}, with which Delta Lake {VERSION} was tried, and not {spark} (docs/tables.md)"
         raise SettingError("delta", True, want)
     kernel = ("delta-kernel-api", "delta-kernel-defaults", "delta-kernel-unitycatalog")
     parts = (f"delta-spark_{minor}_2.13", "delta-storage", *kernel)
