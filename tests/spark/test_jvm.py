@@ -10,6 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import functions as F
 
 from headway.spark import jvm
+from headway.spark.profile import Profile
 
 _MANAGERS = "org.apache.spark.sql.execution.streaming." + ("" if jvm.JAR == jvm.JAR_4_0 else "checkpointing.")
 HADOOP = f"{_MANAGERS}FileSystemBasedCheckpointFileManager"
@@ -109,10 +110,18 @@ def test_a_file_of_hadoops_may_be_replaced_by_ours_and_read_by_hadoop_again(spar
     assert theirs.read("0") == "ours"
 
 
+def small(spark: Any) -> Any:
+    """A session of its own for small batches."""
+    session = spark.newSession()
+    for key, value in Profile().settings.items():
+        session.conf.set(key, value)
+    return session
+
+
 @pytest.mark.core("checkpoints without processes, and lean plans")
 @pytest.mark.spark
 def test_a_query_goes_on_whoever_wrote_its_checkpoint(spark: Any, tmp_path: Path) -> None:
-    session = spark.newSession()
+    session = small(spark)
     (tmp_path / "in").mkdir()
     counts = {}
     for turn, manager in enumerate((HADOOP, jvm.CHECKPOINTS, HADOOP)):
@@ -136,7 +145,7 @@ def test_a_query_goes_on_whoever_wrote_its_checkpoint(spark: Any, tmp_path: Path
 @pytest.mark.spark
 @pytest.mark.parametrize("lean", [True, False])
 def test_a_lean_plan_leaves_its_logical_plan_behind(spark: Any, tmp_path: Path, lean: bool) -> None:
-    session = spark.newSession()
+    session = small(spark)
     session.conf.set("spark.headway.lean", str(lean).lower())
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.csv").write_text("1\n2\n2\n")

@@ -77,8 +77,8 @@ def test_what_foreach_batch_does_goes_by_the_users_settings(bare: Any, tmp_path:
 
     def merge(batch: Any, number: int) -> None:
         conf = batch.sparkSession._jsparkSession.conf()
-        shuffled = batch.groupBy("n").count()._jdf.queryExecution().executedPlan().toString()
-        seen.append((conf.get(PARTITIONS), conf.get("spark.sql.codegen.wholeStage"), "hashpartitioning(n" in shuffled))
+        shuffled = batch.repartition("n")._jdf.queryExecution().executedPlan().toString()
+        seen.append((conf.get(PARTITIONS), conf.get("spark.sql.codegen.wholeStage"), ", 200)" in shuffled))
         batch.collect()
 
     rows = tmp_path / "rows"
