@@ -1,12 +1,13 @@
 """The settings of a streaming query are its own: the session, and the user's other work in it, keeps its."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import headway as hw
-from headway.spark.profile import CODE_PAYS_ROWS, INTERPRETED, PARTITIONS, TUNED, Profile, chosen, usual
+from headway.spark.profile import CODE_PAYS_ROWS, INTERPRETED, PARTITIONS, TUNED, Profile, chosen, settled, usual
 
 pytestmark = pytest.mark.spark
 ALL = TUNED | INTERPRETED
@@ -57,6 +58,25 @@ def test_large_batches_have_generated_code_and_several_tasks(bare: Any, tmp_path
 def test_a_session_can_keep_them_all_to_itself(bare: Any) -> None:
     bare.conf.set("spark.headway.tune", "false")
     assert chosen(bare, usual(bare)) == {}
+
+
+def test_starts_with_the_same_settings_run_side_by_side_and_others_wait(bare: Any) -> None:
+    small, large = Profile(), Profile(CODE_PAYS_ROWS)
+    before, seen = of(bare._jsparkSession.conf()), {}
+
+    def start_large() -> None:
+        with settled(bare, large):
+            seen.update(of(bare._jsparkSession.conf()))
+
+    other = threading.Thread(target=start_large)
+    with settled(bare, small):
+        with settled(bare, small):
+            other.start()
+            assert chosen(bare, small) == small.settings, "what we have lent is not taken for the user's"
+        assert of(bare._jsparkSession.conf()) == ALL and not seen
+    other.join()
+    assert seen == before | TUNED
+    assert of(bare._jsparkSession.conf()) == before
 
 
 @pytest.mark.parametrize("rows", ["many", "0", "-3"])

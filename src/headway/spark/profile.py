@@ -41,7 +41,9 @@ INTERPRETED = {
 OF_PLANS = (PARTITIONS, "spark.sql.codegen.wholeStage", "spark.sql.subexpressionElimination.enabled")
 USUAL_ROWS = 1_000
 CODE_PAYS_ROWS = 100_000  # from so many rows a batch on, generated code is worth its compilation (docs/session.md)
-_SETTING = threading.Lock()
+# What sessions have from us while queries start in them, and how many do; by the session's own hash.
+_LENT: dict[int, tuple[dict[str, str], int]] = {}
+_CHANGED = threading.Condition()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,10 @@ def chosen(spark: Any, profile: Profile) -> dict[str, str]:
     if spark.conf.get(OWN, "true") == "false":
         return {}
     has_jar, known = jvm.present(spark), spark._jsparkSession.sessionState().conf()
-    return {k: v for k, v in profile.settings.items() if not known.contains(k) and (has_jar or k not in NEED_JAR)}
+    with _CHANGED:  # what we have lent the session for the moment is not the user's
+        lent, _ = _LENT.get(_id(spark), ({}, 0))
+        free = [key for key in profile.settings if key in lent or not known.contains(key)]
+    return {key: profile.settings[key] for key in free if has_jar or key not in NEED_JAR}
 
 
 def partitions(spark: Any, profile: Profile) -> str:
@@ -102,17 +107,35 @@ def one_task(spark: Any, profile: Profile) -> bool:
 
 
 @contextlib.contextmanager
-def settled(spark: Any, profile: Profile) -> Iterator[dict[str, str]]:
-    """A query that starts in here has the profile's settings; the session has them for just that long."""
-    with _SETTING:
-        ours = chosen(spark, profile)
-        try:
+def settled(spark: Any, profile: Profile) -> Iterator[None]:
+    """A query that starts in here has the profile's settings; the session has them for just that long.
+
+    Starts with the same settings run side by side, so that one which hangs keeps only those with others waiting.
+    """
+    session, ours = _id(spark), chosen(spark, profile)
+    with _CHANGED:
+        _CHANGED.wait_for(lambda: _LENT.get(session, (ours, 0))[0] == ours)
+        _, starts = _LENT.get(session, (ours, 0))
+        _LENT[session] = ours, starts + 1
+        if not starts:
             for key, value in ours.items():
                 spark.conf.set(key, value)
-            yield ours
-        finally:
-            for key in ours:
-                spark.conf.unset(key)
+    try:
+        yield
+    finally:
+        with _CHANGED:
+            _, starts = _LENT.pop(session)
+            if starts > 1:
+                _LENT[session] = ours, starts - 1
+            else:
+                for key in ours:
+                    spark.conf.unset(key)
+            _CHANGED.notify_all()
+
+
+def _id(spark: Any) -> int:
+    """Of the session in the JVM: Python may have several objects for it."""
+    return int(spark._jsparkSession.hashCode())
 
 
 def own_work(writer: Any, profile: Profile) -> None:
