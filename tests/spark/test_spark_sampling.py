@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from headway.spark.sampling import Sample
-from headway.spark.watermark import _metrics
+from headway.spark.tally import Names, Tally
 
 pytestmark = pytest.mark.spark
 MOST_CELLS = 36_000
@@ -22,23 +22,25 @@ def rows(spark: Any, count: int, apart_ms: int, parts: int = 1) -> Any:
     )  # fmt: skip
 
 
+NAMES = Names("mark", "at", "delay", "part", "v", "k", "future")
+
+
 def told(frame: Any, arrival: str | None = "came") -> dict[str, Any]:
-    made = Sample(F.col("v"), F.col("k"), ("ts", "v")).metric("mark", F.col("ts"), arrival, "v", "k")
+    tally = Tally(NAMES, "ts", arrival, None, 0, 0, False)
+    [made] = Sample(F.col("v"), F.col("k"), ("ts", "v")).metrics(tally)
     answer: dict[str, Any] = json.loads(frame.agg(made.alias("told")).collect()[0].told)
     return answer
 
 
-def test_it_is_what_sparks_own_aggregates_tell(spark: Any) -> None:
+def test_it_has_the_tally_of_any_input(spark: Any) -> None:
     frame = rows(spark, 3_000, 10)
-    plain = frame.selectExpr(
-        "mark", "unix_millis(ts) as at", "cast(unix_millis(came) - unix_millis(ts) as double) as delay"
-    ).agg(*_metrics("mark", "at", "delay", 0)).collect()[0]  # fmt: skip
     seen = told(frame)
-    assert {name: seen[name] for name in ("rows", "timed", "newest", "oldest")} == {
-        name: plain[name] for name in ("rows", "timed", "newest", "oldest")
+    [made] = Tally(NAMES, "ts", "came", None, 0, 0, False).in_one_pass(spark._jvm)
+    plain = json.loads(frame.agg(made.alias("told")).collect()[0].told)
+    assert {name: value for name, value in seen.items() if name not in ("subs", "keys", "old")} == {
+        name: value for name, value in plain.items() if name != "old"
     }
-    assert [(b["x"], b["y"]) for b in seen["delays"]] == [(b.x, b.y) for b in plain.delays]
-    assert sum(b.y for b in plain.old) == seen["timed"] == sum(sub[1] for sub in seen["subs"])
+    assert sum(b["y"] for b in plain["old"]) == seen["timed"] == sum(sub[1] for sub in seen["subs"])
 
 
 def test_its_sums_are_those_of_sub_streams_and_groups(spark: Any) -> None:
@@ -89,6 +91,7 @@ def test_control_rows_are_none_and_without_an_arrival_the_moment_of_reading_stan
     control = frame.selectExpr("cast(null as boolean) as mark", "ts", "came", "v", "k")
     assert told(control.union(frame))["rows"] == 10
     assert told(control) == {
-        "rows": 0, "timed": 0, "newest": None, "oldest": None, "delays": [], "old": [], "subs": [], "keys": [],
+        "rows": 0, "timed": 0, "future": 0, "newest": None, "foremost": None, "oldest": None,
+        "delays": [], "old": [], "subs": [], "keys": [],
     }  # fmt: skip
     assert min(b["x"] for b in told(frame, arrival=None)["delays"]) > 1e12  # these rows are from 1970

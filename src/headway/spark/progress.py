@@ -10,8 +10,7 @@ from headway.model.message import BatchSeen, InputSeen, Part, PartSeen
 from headway.model.sampling import GroupSeen, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 from headway.spark.plan import metric_label
-from headway.spark.sampling import SAMPLED
-from headway.spark.watermark import DELAYS, FASTEST, FUTURE, NEWEST
+from headway.spark.tally import DELAYS, FASTEST, FUTURE, NEWEST, TALLY
 
 
 def batch_seen(progress: Mapping[str, Any], name: str | None = None) -> BatchSeen | None:
@@ -66,8 +65,8 @@ def _ends(offsets: Any) -> dict[Part, int]:
 
 
 def _input_seen(name: str, row: Mapping[str, Any]) -> InputSeen:
+    row = json.loads(row[TALLY]) if TALLY in row else row
     future = row.get(FUTURE) or 0
-    row = json.loads(row[SAMPLED]) if SAMPLED in row else row
     cells = [(index, round(rows), sums) for index, rows, *sums in row.get("subs", ())]
     return InputSeen(
         name=name,

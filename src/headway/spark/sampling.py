@@ -14,12 +14,13 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from headway.errors import HeadwayError, SettingError
+from headway.loop.liveness import LEAD_MS
 from headway.loop.sampler import CELL_MS
 from headway.spark import jvm
 from headway.spark.plan import METRICS, hashable, quoted
+from headway.spark.tally import TALLY, Tally
 
 RATE = "sampling_rate"
-SAMPLED = "sampled"  # the metric: all that is told of a sampled input
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,13 @@ class Sample:
         values = {value: ("double", self.value)} if self.made else {}
         return values | ({} if self.group is None else {group: ("long", self.group)})
 
-    def metric(self, mark: str, time: Column, arrival: str | None, value: str, group: str) -> Column:
-        """What a batch tells of its rows, sub-streams and groups; rows whose `time` is null are counted as such."""
-        came = F.lit(None).cast("timestamp") if arrival is None else F.col(quoted(arrival))
-        key = F.lit(None).cast("long") if self.group is None else F.col(group)
-        times = (time, came, F.current_timestamp())
-        given = [c._jc for c in (F.col(mark), *times, F.col(value) if self.made else self.value, key)]
+    def metrics(self, tally: Tally) -> list[Column]:
+        """What a batch tells of its rows, sub-streams and groups."""
+        key = F.lit(None).cast("long") if self.group is None else F.col(tally.names.group)
+        value = F.col(tally.names.value) if self.made else self.value
         context = _jvm()
-        return Column(context.headway.SubStreams.column(context.PythonUtils.toSeq(given), CELL_MS))
+        given = context.PythonUtils.toSeq([column._jc for column in (*tally.asked(), value, key)])
+        return [Column(context.headway.SubStreams.column(given, LEAD_MS, CELL_MS)).alias(TALLY)]
 
     def taken(self, rows: DataFrame, column: str, group: str) -> DataFrame:
         """Those of `rows` that are in the sample, each with the probability it had to be."""

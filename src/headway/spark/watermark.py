@@ -10,6 +10,7 @@ Nothing is pushed through `observe`, so it is the barrier as well as the place w
 """
 
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -17,17 +18,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from headway.loop.liveness import LEAD_MS
-from headway.loop.sampler import CELL_MS
 from headway.model.patience import PatiencePolicy
+from headway.spark import jvm
 from headway.spark.control import SHIFT_DAYS
 from headway.spark.plan import quoted
-from headway.spark.sampling import SAMPLED, Sample
+from headway.spark.sampling import Sample
+from headway.spark.tally import Names, Tally
 
 _DAY, _MOMENT = date(1970, 1, 1), datetime(1970, 1, 1)
-NEWEST, FASTEST, DELAYS = "newest_", "fastest_", "delays_"  # metrics of one partition
-FUTURE = "future"  # metric: rows beyond the horizon
-PART_BINS = 16
+_EVER_MS = 10**14  # longer than any clock: more would not fit a number
 MOST_PARTS = 16  # frontiers that are kept apart: each costs something for every row
 
 
@@ -52,25 +51,24 @@ def controlled(
     `late.py`). With `sample` a part of the rows goes on, when all are counted (see `sampling.py`). Rows stamped further
     ahead of the batch's own time than `horizon_ms` are counted and set aside.
     """
-    mark, at, delay, part, value, group, future = _free_names(
-        tuple("__headway" + name for name in ("", "_at", "_delay", "_part", "_value", "_group", "_future")), rows.columns
-    )
-    own: dict[str, tuple[str, Column]] = {mark: ("boolean", F.lit(True))}
+    names = Names(*_free_names(tuple(f"__headway_{field.name}" for field in fields(Names)), rows.columns))
+    own: dict[str, tuple[str, Column]] = {names.mark: ("boolean", F.lit(True))}
     time = F.col(quoted(column))
-    # A batch's time is in Spark's log: after a crash the same rows are set aside again.
-    beyond = (
-        None if horizon_ms is None else time > F.current_timestamp() + F.expr(f"INTERVAL {horizon_ms / 1000:.3f} SECOND")
-    )
+    # A batch's time is in Spark's log: after a crash the same rows are set aside again. As numbers: Spark would add an
+    # interval to the same moment again for every row.
+    now = F.unix_micros(F.current_timestamp())
+    beyond = None if horizon_ms is None else F.unix_micros(time) > now + min(horizon_ms, _EVER_MS) * 1000
     if beyond is not None:
-        own[future] = ("timestamp", F.when(beyond, time))
+        own[names.future] = ("timestamp", F.when(beyond, time))
+    tails = patience.least_ms < patience.most_ms
+    tally = Tally(names, column, arrival, beyond, patience.least_ms, parts if partition else 0, tails)
+    in_one_pass = jvm.present(rows.sparkSession)
     if sample:
-        own |= sample.columns(value, group)
-    else:
-        moment = F.unix_millis(time)  # Spark would cut a timestamp to seconds
-        moment = moment if beyond is None else F.when(~beyond, moment)
-        own |= {at: ("long", moment), delay: ("double", (_came(arrival) - moment).cast("double"))}
+        own |= sample.columns(names.value, names.group)
+    elif not in_one_pass:
+        own |= tally.columns()
     if partition:
-        own[part] = ("int", _part(rows.schema[partition], parts))
+        own[names.part] = ("int", _part(rows.schema[partition], parts))
     punctuation = control.select(
         # Every column is an alias: then two inputs can share one control source in a join without a clash.
         *[(F.col("at") if f.name == column else _unknown(_empty(f))).alias(f.name) for f in rows.schema.fields],
@@ -81,26 +79,21 @@ def controlled(
         *[harmless.alias(column) if f.name == column else F.col(quoted(f.name)) for f in rows.schema.fields],
         *[made.alias(n) for n, (_, made) in own.items()],
     )
-    near = F.lit(True) if beyond is None else F.col(future).isNull()
+    near = F.lit(True) if beyond is None else F.col(names.future).isNull()
     if sample:
-        metrics = [sample.metric(mark, F.when(near, time), arrival, value, group).alias(SAMPLED)]
+        metrics = sample.metrics(tally)
     else:
-        tails = patience.least_ms < patience.most_ms
-        metrics = _metrics(mark, at, delay, patience.least_ms) + _part_metrics(
-            at, delay, part, parts if partition else 0, tails
-        )
-    if beyond is not None:
-        metrics.append(F.count(future).alias(FUTURE))
+        metrics = tally.in_one_pass(rows.sparkSession._jvm) if in_one_pass else tally.by_aggregates()
     # First what is kept of late rows: rows beyond the horizon must come by there.
-    witness = F.lit(True) if late is None else late(None if beyond is None else future)
+    witness = F.lit(True) if late is None else late(None if beyond is None else names.future)
     watched = (
         punctuation.union(data)
         .withWatermark(quoted(column), f"{SHIFT_DAYS} days")
         .observe(metric, *metrics)
-        .where(F.col(mark).isNotNull() & witness & near)
+        .where(F.col(names.mark).isNotNull() & witness & near)
     )
     if sample:
-        watched = sample.taken(watched, column, group)
+        watched = sample.taken(watched, column, names.group)
     watched = watched.drop(*own)
     if single:
         watched = watched.coalesce(1)  # only here: withWatermark forgets how its rows are partitioned
@@ -108,49 +101,6 @@ def controlled(
     # tell it the user's patience, not our ten years.
     kept = {"spark.watermarkDelayMs": patience.delay_ms}
     return watched.withColumn(column, F.col(quoted(column)).alias(column, metadata=kept))
-
-
-def _came(arrival: str | None) -> Column:
-    """When a row came. The moment of reading stands for it where nobody says: then the wait in the queue is in its delay."""
-    now = F.unix_millis(F.current_timestamp())
-    if arrival is None:
-        return now
-    stamped = F.unix_millis(F.col(quoted(arrival)))
-    # Kafka says "one millisecond before 1970" of a record without a timestamp.
-    return F.when(stamped >= 0, stamped).otherwise(now)
-
-
-def _metrics(mark: str, at: str, delay: str, least_ms: int) -> list[Column]:
-    """One pass of counting before any aggregation.
-
-    It is paid for every row, so it asks for little: control rows are empty in all three columns, which aggregates pass
-    over by themselves, and the histogram of delays tells their mean, mean square and minimum as well.
-    """
-    moment, now = F.col(at), F.unix_millis(F.current_timestamp())
-    return [
-        F.count(mark).alias("rows"),
-        F.count(at).alias("timed"),  # a row that could not be read has no event time, and every window would drop it unseen
-        F.max(F.when(moment <= now + LEAD_MS, moment)).alias("newest"),
-        F.max(moment).alias("foremost"),
-        F.min(moment).alias("oldest"),
-        F.histogram_numeric(F.col(delay), F.lit(32)).alias("delays"),
-        F.histogram_numeric(F.when(moment < now - least_ms, F.floor(moment / CELL_MS)), F.lit(128)).alias("old"),
-    ]
-
-
-def _part_metrics(at: str, delay: str, part: str, parts: int, tails: bool) -> list[Column]:
-    """Two figures for each of the partitions that are told apart, and its delays if patience adapts to them."""
-    of = [F.col(part) == k for k in range(parts)]
-    moment, now = F.col(at), F.unix_millis(F.current_timestamp())
-    return [
-        *[F.max(F.when(mine & (moment <= now + LEAD_MS), moment)).alias(f"{NEWEST}{k}") for k, mine in enumerate(of)],
-        *[F.min(F.when(mine, F.col(delay))).alias(f"{FASTEST}{k}") for k, mine in enumerate(of)],
-        *[
-            F.histogram_numeric(F.when(mine, F.col(delay)), F.lit(PART_BINS)).alias(f"{DELAYS}{k}")
-            for k, mine in enumerate(of)
-            if tails
-        ],
-    ]
 
 
 def _part(field: T.StructField, parts: int) -> Column:

@@ -24,6 +24,7 @@ final class QuerySelf {
     private static final int FIRST_LETTERS = 400;
     private static final long LATEST = 253_055_232_000_000L; // see `model/time.py`
     private static final Pattern NEWEST = Pattern.compile("\"newest\": (-?\\d+)");
+    private static final Pattern FOREMOST = Pattern.compile("\"foremost\": (-?\\d+)");
     private static final Pattern ROWS = Pattern.compile("\"rows\": (\\d+)");
 
     private final String id;
@@ -68,11 +69,12 @@ final class QuerySelf {
             if (told == null) {
                 return before;
             }
-            Long rows = number(told, "rows", ROWS);
+            String tally = told.getAs("tally");
+            Long rows = number(tally, ROWS);
             hadRows |= rows != null && rows > 0;
-            Long now = number(told, "newest", NEWEST);
-            if (now == null && told.schema().getFieldIndex("foremost").isDefined()) {
-                Long foremost = told.getAs("foremost"); // all of its rows are ahead of this machine's clock: then that is wrong
+            Long now = number(tally, NEWEST);
+            if (now == null) {
+                Long foremost = number(tally, FOREMOST); // all of its rows are ahead of this machine's clock: then that is wrong
                 now = foremost == null ? null : Long.valueOf(Math.min(foremost, LATEST));
             }
             return now == null || before != null && before > now ? before : now;
@@ -128,13 +130,9 @@ final class QuerySelf {
         return Long.parseLong(metric.substring(metric.lastIndexOf('/') + 1));
     }
 
-    /** A figure of an input. That of a sampled one is in a text, which begins with it and can be long. */
-    private static Long number(Row told, String name, Pattern pattern) {
-        if (told.schema().getFieldIndex("sampled").isEmpty()) {
-            return told.getAs(name);
-        }
-        String text = told.getAs("sampled");
-        Matcher found = pattern.matcher(text).region(0, Math.min(FIRST_LETTERS, text.length()));
+    /** A figure of an input's tally: a text that begins with them and can be long. */
+    private static Long number(String tally, Pattern pattern) {
+        Matcher found = pattern.matcher(tally).region(0, Math.min(FIRST_LETTERS, tally.length()));
         return found.find() ? Long.valueOf(found.group(1)) : null;
     }
 }

@@ -1,12 +1,8 @@
 package headway;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.Serializable;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -16,63 +12,45 @@ import java.util.TreeMap;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
-import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
-import org.apache.spark.sql.classic.ExpressionUtils;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.util.NumericHistogram;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What a batch tells of an input that is sampled, in one pass over all rows, since every one of them pays for it. The same is
- * told of other inputs by half a dozen of Spark's aggregates (see `watermark.py`).
+ * What a batch tells of an input that is sampled: a tally as of any other, and sums by sub-streams and groups.
  *
- * <p>Its answer is JSON. `rows`, those `timed`, the `newest` that is not from the future and the `oldest` in ms, a histogram of
- * `delays`; `subs`, `[[index, rows, delay, delay^2, value, value^2, value^3, delay * value], ..]`, sums by sub-streams; `old`, a
- * histogram of the sub-streams of rows that are too old for that; `keys`, `[[group, rows, value, value^2], ..]`, the largest.
+ * <p>`subs`, `[[index, rows, delay, delay^2, value, value^2, value^3, delay * value], ..]`; rows of sub-streams that are too old
+ * for that are told as `old`; `keys`, `[[group, rows, value, value^2], ..]`, the largest.
  */
-public final class SubStreams extends TypedImperativeAggregate<SubStreams.Sums> implements Serializable {
+public final class SubStreams extends OnePass<SubStreams.Sums> {
     private static final int MOST_KEYS = 4_096; // that are kept apart; rows of others are taken whole anyway
     private static final int TOLD_KEYS = 256;
     private static final int MOST_SUBS = 36_000; // an hour: who reads what came in a week has more, and they help nobody
     private static final double MOST = 1e60; // its third power is still a number, and a value like that wants all rows anyway
-    private static final int DELAYS = 32; // bins
-    private static final int OLD = 128;
-    private static final long HOUR_MS = 3_600_000;
-    private final List<Expression> given;
+    private final long leadMs;
     private final long subMs;
-    private final int into;
-    private final int from;
 
-    private SubStreams(List<Expression> given, long subMs, int into, int from) {
-        this.given = given;
-        this.subMs = subMs;
-        this.into = into;
-        this.from = from;
+    private SubStreams(Expression[] given, long[] set, int into, int from) {
+        super(given, set, into, from);
+        leadMs = set[0];
+        subMs = set[1];
     }
 
-    /** In this order: a mark, null in control rows; event time, arrival (or null) and now; value; group (or null), a number. */
-    public static Column column(Seq<Column> given, long subMs) {
-        List<Expression> each = CollectionConverters.asJava(given).stream().map(ExpressionUtils::expression).toList();
-        return ExpressionUtils.column(new SubStreams(each, subMs, 0, 0).toAggregateExpression());
+    /** `given` as a tally wants it; then value, and group (or null), a number. */
+    public static Column column(Seq<Column> given, long leadMs, long subMs) {
+        return new SubStreams(expressions(given), new long[] {leadMs, subMs}, 0, 0).asColumn();
     }
 
     /** Sums by sub-stream and by group, and of all rows. */
     static final class Sums {
-        long rows;
-        long timed;
-        long newest = Long.MIN_VALUE;
-        long oldest = Long.MAX_VALUE;
-        final NumericHistogram delays = histogram(DELAYS);
-        final NumericHistogram old = histogram(OLD);
+        final Tally tally;
         final TreeMap<Long, double[]> subs = new TreeMap<>();
         final Map<Long, double[]> keys = new HashMap<>();
         private long last = Long.MIN_VALUE;
         private double[] lastSums;
+
+        Sums(long leadMs) {
+            tally = new Tally(leadMs, 0);
+        }
 
         double[] sub(long index) {
             if (index != last) { // rows of one moment come together
@@ -87,20 +65,12 @@ public final class SubStreams extends TypedImperativeAggregate<SubStreams.Sums> 
 
         private void forget() {
             Map.Entry<Long, double[]> oldest = subs.pollFirstEntry();
-            NumericHistogram gone = histogram(1);
-            gone.addBin(oldest.getKey(), Math.max(1, oldest.getValue()[0]), 0); // none yet: a row is just about to be counted
-            gone.setUsedBins(1);
-            old.merge(gone);
+            tally.old(oldest.getKey(), Math.max(1, (long) oldest.getValue()[0])); // none yet: a row is just about to be counted
             last = Long.MIN_VALUE; // it may have been that one
         }
 
         void add(Sums other) {
-            rows += other.rows;
-            timed += other.timed;
-            newest = Math.max(newest, other.newest);
-            oldest = Math.min(oldest, other.oldest);
-            delays.merge(other.delays);
-            old.merge(other.old);
+            tally.add(other.tally);
             other.subs.forEach((index, sums) -> plus(subs.computeIfAbsent(index, any -> new double[7]), sums));
             other.keys.forEach((key, sums) -> plus(keys.computeIfAbsent(key, any -> new double[3]), sums));
             while (subs.size() > MOST_SUBS) {
@@ -115,40 +85,19 @@ public final class SubStreams extends TypedImperativeAggregate<SubStreams.Sums> 
         }
     }
 
-    private static NumericHistogram histogram(int bins) {
-        NumericHistogram made = new NumericHistogram();
-        made.allocate(bins);
-        return made;
-    }
-
     @Override
     public Sums createAggregationBuffer() {
-        return new Sums();
+        return new Sums(leadMs);
     }
 
     @Override
     public Sums update(Sums sums, InternalRow row) {
-        if (given.get(0).eval(row) == null) {
-            return sums; // a control row
+        if (!sums.tally.take(given, row)) {
+            return sums;
         }
-        sums.rows++;
-        Object time = given.get(1).eval(row);
-        if (time == null) {
-            return sums; // it could not be read, and every window would drop it unseen
-        }
-        sums.timed++;
-        long moment = Math.floorDiv((Long) time, 1000L);
-        Object arrival = given.get(2).eval(row);
-        long now = Math.floorDiv((Long) given.get(3).eval(row), 1000L);
-        // Kafka says "one millisecond before 1970" where a record has no timestamp.
-        double delay = (arrival == null || (Long) arrival < 0 ? now : (Long) arrival / 1000) - moment;
-        double value = number(given.get(4).eval(row));
-        if (moment <= now + HOUR_MS) {
-            sums.newest = Math.max(sums.newest, moment);
-        }
-        sums.oldest = Math.min(sums.oldest, moment);
-        sums.delays.add(delay);
-        double[] sub = sums.sub(Math.floorDiv(moment, subMs));
+        double delay = sums.tally.delay();
+        double value = number(given[Tally.MORE].eval(row));
+        double[] sub = sums.sub(Math.floorDiv(sums.tally.moment(), subMs));
         sub[0]++;
         sub[1] += delay;
         sub[2] += delay * delay;
@@ -156,7 +105,7 @@ public final class SubStreams extends TypedImperativeAggregate<SubStreams.Sums> 
         sub[4] += value * value;
         sub[5] += value * value * value;
         sub[6] += delay * value;
-        Object key = given.get(5).eval(row);
+        Object key = given[Tally.MORE + 1].eval(row);
         if (key != null) {
             double[] group = sums.keys.get((Long) key);
             if (group == null && sums.keys.size() < MOST_KEYS) {
@@ -186,25 +135,10 @@ public final class SubStreams extends TypedImperativeAggregate<SubStreams.Sums> 
     public Object eval(Sums sums) {
         List<Map.Entry<Long, double[]>> largest = new ArrayList<>(sums.keys.entrySet());
         largest.sort((a, b) -> Double.compare(b.getValue()[0], a.getValue()[0]));
-        return UTF8String.fromString(new StringJoiner(", ", "{", "}")
-                .add("\"rows\": " + sums.rows)
-                .add("\"timed\": " + sums.timed)
-                .add("\"newest\": " + (sums.newest == Long.MIN_VALUE ? "null" : sums.newest))
-                .add("\"oldest\": " + (sums.oldest == Long.MAX_VALUE ? "null" : sums.oldest))
-                .add("\"delays\": " + json(sums.delays))
-                .add("\"old\": " + json(sums.old))
+        return UTF8String.fromString(sums.tally.json()
                 .add("\"subs\": " + json(new ArrayList<>(sums.subs.entrySet())))
                 .add("\"keys\": " + json(largest.subList(0, Math.min(TOLD_KEYS, largest.size()))))
                 .toString());
-    }
-
-    private static String json(NumericHistogram histogram) {
-        StringJoiner all = new StringJoiner(", ", "[", "]");
-        for (int b = 0; b < histogram.getUsedBins(); b++) {
-            NumericHistogram.Coord bin = histogram.getBin(b);
-            all.add("{\"x\": " + bin.x + ", \"y\": " + bin.y + "}");
-        }
-        return all.toString();
     }
 
     private static String json(List<Map.Entry<Long, double[]>> entries) {
@@ -220,55 +154,24 @@ public final class SubStreams extends TypedImperativeAggregate<SubStreams.Sums> 
     }
 
     @Override
-    public byte[] serialize(Sums sums) {
-        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-        try (DataOutputStream out = new DataOutputStream(bytes)) {
-            for (long number : new long[] {sums.rows, sums.timed, sums.newest, sums.oldest}) {
-                out.writeLong(number);
-            }
-            for (NumericHistogram histogram : List.of(sums.delays, sums.old)) {
-                out.writeInt(histogram.getUsedBins());
-                for (int b = 0; b < histogram.getUsedBins(); b++) {
-                    out.writeDouble(histogram.getBin(b).x);
-                    out.writeDouble(histogram.getBin(b).y);
+    void write(Sums sums, DataOutputStream out) throws IOException {
+        sums.tally.write(out);
+        for (Map<Long, double[]> map : List.of(sums.subs, sums.keys)) {
+            out.writeInt(map.size());
+            for (Map.Entry<Long, double[]> entry : map.entrySet()) {
+                out.writeLong(entry.getKey());
+                for (double sum : entry.getValue()) {
+                    out.writeDouble(sum);
                 }
             }
-            for (Map<Long, double[]> map : List.of(sums.subs, sums.keys)) {
-                out.writeInt(map.size());
-                for (Map.Entry<Long, double[]> entry : map.entrySet()) {
-                    out.writeLong(entry.getKey());
-                    for (double sum : entry.getValue()) {
-                        out.writeDouble(sum);
-                    }
-                }
-            }
-        } catch (IOException never) {
-            throw new UncheckedIOException(never);
         }
-        return bytes.toByteArray();
     }
 
     @Override
-    public Sums deserialize(byte[] bytes) {
-        Sums sums = new Sums();
-        try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
-            sums.rows = in.readLong();
-            sums.timed = in.readLong();
-            sums.newest = in.readLong();
-            sums.oldest = in.readLong();
-            for (NumericHistogram histogram : List.of(sums.delays, sums.old)) {
-                int bins = in.readInt();
-                for (int b = 0; b < bins; b++) {
-                    histogram.addBin(in.readDouble(), in.readDouble(), b);
-                }
-                histogram.setUsedBins(bins);
-            }
-            read(in, sums.subs, 7);
-            read(in, sums.keys, 3);
-        } catch (IOException never) {
-            throw new UncheckedIOException(never);
-        }
-        return sums;
+    void read(Sums sums, DataInputStream in) throws IOException {
+        sums.tally.read(in);
+        read(in, sums.subs, 7);
+        read(in, sums.keys, 3);
     }
 
     private static void read(DataInputStream in, Map<Long, double[]> map, int width) throws IOException {
@@ -283,73 +186,7 @@ public final class SubStreams extends TypedImperativeAggregate<SubStreams.Sums> 
     }
 
     @Override
-    public DataType dataType() {
-        return DataTypes.StringType;
-    }
-
-    @Override
-    public boolean nullable() {
-        return false;
-    }
-
-    @Override
-    public Seq<Expression> children() {
-        return CollectionConverters.asScala(given).toSeq();
-    }
-
-    @Override
-    public Expression withNewChildrenInternal(IndexedSeq<Expression> children) {
-        return new SubStreams(new ArrayList<>(CollectionConverters.asJava(children)), subMs, into, from);
-    }
-
-    @Override
-    public int mutableAggBufferOffset() {
-        return into;
-    }
-
-    @Override
-    public int inputAggBufferOffset() {
-        return from;
-    }
-
-    @Override
-    public ImperativeAggregate withNewMutableAggBufferOffset(int offset) {
-        return new SubStreams(given, subMs, offset, from);
-    }
-
-    @Override
-    public ImperativeAggregate withNewInputAggBufferOffset(int offset) {
-        return new SubStreams(given, subMs, into, offset);
-    }
-
-    @Override
-    public int productArity() {
-        return 4;
-    }
-
-    @Override
-    public Object productElement(int n) {
-        return switch (n) {
-            case 0 -> children();
-            case 1 -> subMs;
-            case 2 -> into;
-            default -> from;
-        };
-    }
-
-    @Override
-    public boolean canEqual(Object other) {
-        return other instanceof SubStreams;
-    }
-
-    @Override
-    public boolean equals(Object other) {
-        return other instanceof SubStreams that && given.equals(that.given) && subMs == that.subMs && into == that.into
-                && from == that.from;
-    }
-
-    @Override
-    public int hashCode() {
-        return given.hashCode();
+    OnePass<Sums> like(Expression[] given, int into, int from) {
+        return new SubStreams(given, set, into, from);
     }
 }
