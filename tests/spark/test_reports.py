@@ -22,7 +22,7 @@ class Told:
         self.report = {
             "name": "q", "id": "1", "batchId": batch, "timestamp": f"2026-01-01T00:00:{batch:02}.000Z", "numInputRows": rows,
             "durationMs": {"addBatch": 5, "triggerExecution": 20},
-            "observedMetrics": {"headway:a/500": {"sampled": json.dumps(sampled)}},
+            "observedMetrics": {"headway:a/500": {"tally": json.dumps(sampled)}},
             "sources": [
                 {"description": SOURCE, "endOffset": {"rides": {"0": 10 + batch}}}, {"description": "rate", "endOffset": 3},
             ],

@@ -59,7 +59,7 @@ def controlled(
     now = F.unix_micros(F.current_timestamp())
     beyond = None if horizon_ms is None else F.unix_micros(time) > now + min(horizon_ms, _EVER_MS) * 1000
     if beyond is not None:
-        own[names.future] = ("timestamp", F.when(beyond, time))
+        own[names.future] = ("timestamp", _if(beyond, time, F.lit(None).cast("timestamp")))
     tails = patience.least_ms < patience.most_ms
     tally = Tally(names, column, arrival, beyond, patience.least_ms, parts if partition else 0, tails)
     in_one_pass = jvm.present(rows.sparkSession)
@@ -74,7 +74,7 @@ def controlled(
         *[(F.col("at") if f.name == column else _unknown(_empty(f))).alias(f.name) for f in rows.schema.fields],
         *[F.lit(None).cast(kind).alias(n) for n, (kind, _) in own.items()],
     )
-    harmless = time if beyond is None else F.when(beyond, F.lit(_MOMENT).cast("timestamp")).otherwise(time)
+    harmless = time if beyond is None else _if(beyond, F.lit(_MOMENT).cast("timestamp"), time)
     data = rows.select(
         *[harmless.alias(column) if f.name == column else F.col(quoted(f.name)) for f in rows.schema.fields],
         *[made.alias(n) for n, (_, made) in own.items()],
@@ -101,6 +101,11 @@ def controlled(
     # tell it the user's patience, not our ten years.
     kept = {"spark.watermarkDelayMs": patience.delay_ms}
     return watched.withColumn(column, F.col(quoted(column)).alias(column, metadata=kept))
+
+
+def _if(condition: Column, then: Column, other: Column) -> Column:
+    """As `F.when`, which counts its branches again for every row."""
+    return F.call_function("if", condition, then, other)
 
 
 def _part(field: T.StructField, parts: int) -> Column:
