@@ -30,7 +30,7 @@ class Claim:
     field: str = "mean_ms"
     at: tuple[Mapping[str, Any], ...] = ()  # settings; all must be measured, the greatest value of them counts
     unit: Unit = "ratio"
-    judged: Literal["median", "worst", "pooled"] = "median"  # seed; a guarantee is never judged by the median
+    judged: Literal["median", "worst", "pooled"] = "median"  # over the seeds; a guarantee never by the median
     weight: str = ""  # the field with the number of trials behind a share that is pooled
     width: str = ""  # the field with the width of the interval whose coverage is claimed
     spark: bool = True  # whether Spark takes part in what is not simulated
