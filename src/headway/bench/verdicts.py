@@ -182,7 +182,8 @@ def look_up(claim: Claim, records: Sequence[Record], kind: Kind, tree: Checkout)
     fitting = [r for r in records if r["experiment"] == claim.experiment and kind_of(r) == kind]
     gap = Gap(tuple(lacking(claim, [])), nothing=True)
     for commit in dict.fromkeys(r["commit"] for r in reversed(fitting)):
-        whole, part = [], []
+        whole: list[Sample] = []
+        part: list[Sample] = []
         for seed in sorted({r["seed"] for r in fitting if r["commit"] == commit}):
             of_seed = [r for r in fitting if r["commit"] == commit and r["seed"] == seed]
             missing, sample = tuple(lacking(claim, of_seed)), METRICS[claim.metric](claim, of_seed)
