@@ -47,6 +47,12 @@ def test_answers_are_judged_by_their_error_and_by_their_own_bound() -> None:
     assert (judged.within.hits, judged.within.n) == (2, 3)
     assert (judged.covered.hits, judged.covered.n, judged.missing) == (2, 3, 1)
     assert judged.error_max == pytest.approx(0.06) and judged.error_mean == pytest.approx(0.1 / 3)
+    assert judged.width == pytest.approx((10 / 104 + 4 / 53 + 0) / 3)
+
+
+def test_an_estimate_of_nothing_has_no_relative_width() -> None:
+    judged = judge([answer(1, "a", 0, 3), answer(1, "b", 50, 5)], {(1, "a"): 0.0, (1, "b"): 50.0}, 0.05)
+    assert judged.width == pytest.approx(0.2) and judge([], {}, 0.05).width == 0
 
 
 def test_an_answer_about_nothing_is_wrong_and_no_answers_are_no_shares() -> None:

@@ -1,14 +1,13 @@
 """The measurements of the gates: what they do is right; how long it takes is for the ledger."""
 
-import tomllib
 from dataclasses import asdict
-from importlib.resources import files
 
 import numpy as np
 import pytest
 
-from headway.bench.claims import METRICS, Claim
+from headway.bench.claims import book
 from headway.bench.gate import CALLS, GATES, Calls, Join, JoinCase, ReadCase, join, named, read, read_in_turns, rounds
+from headway.bench.metrics import METRICS
 from headway.merge.rows import Flag, Row, Rows
 
 SMALL = JoinCase(tuples=1_500, areas=10, window_ms=200, round=100)
@@ -63,9 +62,8 @@ def test_ways_have_names() -> None:
 
 def test_the_claims_name_what_is_measured() -> None:
     """Each claim's settings, gates and fields are such as the benchmark writes down."""
-    book = tomllib.loads((files("headway.bench") / "slack.toml").read_text("utf-8"))
-    claims = [Claim(**item) for item in book["claim"]]
-    assert [claim.id for claim in claims] == ["S1", "S1a", "S1b", "S1c", "S1d", "S2", "S2b"]
+    claims = book("slack")
+    assert [claim.id for claim in claims] == ["S1", "S1a", "S1b", "S1c", "S1d", "S2"]
     figures = {
         "gate-read": read("slack-gate", ReadCase(1, "many", tuples=100, round=50), 1),
         "gate-join": join("thread", 1, SMALL, 1),

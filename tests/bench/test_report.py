@@ -3,9 +3,10 @@
 import re
 
 from bench.ledgers import record
-from headway.bench.claims import judge, load
+from headway.bench.claims import load
 from headway.bench.experiment import Setting
 from headway.bench.report import COLOURS, page
+from headway.bench.verdicts import judge
 
 WINDOWS = {"latencies_ms": [100.0, 120.0, 90.0], "due_ms": [10, 3_010, 6_010]}
 

@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headway.bench.claims import Claim, figure
+from headway.bench.checkout import Checkout
+from headway.bench.claims import Claim
 from headway.bench.ledger import Ledger
+from headway.bench.verdicts import Figure, look_up
 from headway.cli.app import app, main
 
 
@@ -17,11 +19,11 @@ def test_it_measures_both_and_writes_them_down(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.output
     assert "scale-gate" in shown.output and "1 process" in shown.output
     records = Ledger(ledger).records()
-    assert len(records) == 2 * (2 * 2 * 3 + 1) and {r["kind"] for r in records} == {"live"}
+    assert len(records) == 2 * (2 * 2 * 3 + 1) and {r["kind"] for r in records} == {"no-spark"}
     of = {"experiment": "gate-read", "candidate": "slack-gate", "baselines": ("k-slack",), "field": "read_ns"}
     claim = Claim("T", "", "", "", "ratio", at=({"readers": 2, "calls": "one"},), **of)  # type: ignore[arg-type]
-    found = figure(claim, records, "live")
-    assert found is not None and found.n == 2 and found.value > 0
+    found = look_up(claim, records, "no-spark", Checkout(None))
+    assert isinstance(found, Figure) and found.n == 2 and found.value > 0
 
 
 @pytest.mark.parametrize(

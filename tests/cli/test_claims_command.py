@@ -13,7 +13,8 @@ def test_without_a_ledger_nothing_is_measured(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["claims", "--json", "--ledger", str(tmp_path / "none")])
     claims = json.loads(shown.stdout)
     assert {c["verdict"] for c in claims} == {"not measured"}
-    assert all(c.keys() == {"id", "says", "paper", "setting", "live", "sim", "verdict"} for c in claims)
+    keys = {"id", "says", "paper", "setting", "live", "no_spark", "sim", "verdict", "stale", "because"}
+    assert all(c.keys() == keys for c in claims)
 
 
 def test_a_ledger_gives_figures_and_verdicts(tmp_path: Path) -> None:
@@ -23,13 +24,15 @@ def test_a_ledger_gives_figures_and_verdicts(tmp_path: Path) -> None:
     runs[-1]["setting"] = {"delay": "uniform:0:500", "confidence": 0.95, "epochs": 400}
     ledger.write_text("".join(json.dumps(r) + "\n" for r in runs))
     by_id = {c["id"]: c for c in json.loads(CliRunner().invoke(app, ["claims", "--json", "--ledger", str(ledger)]).stdout)}
-    assert by_id["K2"]["verdict"] == "reproduced"
-    assert by_id["K2"]["live"] == {"value": 0.05, "low": 0.05, "high": 0.05, "n": 3, "commit": "abc1234"}
-    assert by_id["K8"]["verdict"] == by_id["H8"]["verdict"] == "reproduced"
-    assert by_id["K1"]["verdict"] == "not measured"  # not all other policies were
-    assert by_id["K7e"]["verdict"] == "not reproduced"
+    assert by_id["C2b"]["verdict"] == "reproduced"
+    live = by_id["C2b"]["live"]
+    assert (live["value"], live["n"], live["commit"]) == (300, 3, "abc1234")
+    assert live["commits_since"] is live["stale"] is None  # no commit of this repository
+    assert by_id["K2"]["verdict"] == by_id["K8"]["verdict"] == by_id["H8"]["verdict"] == "incomplete"
+    assert by_id["K8"]["because"].startswith("missing live: klink at queries 10, rate 1000; klink at queries 20, rate 200")
+    assert by_id["K7e"]["verdict"] == "not reproduced" and by_id["K7e"]["live"] is None
     table = CliRunner().invoke(app, ["claims", "--ledger", str(ledger)]).stdout
-    assert "K2" in table and "reproduced" in table and "Eq. 6" in table
+    assert "C2b" in table and "reproduced" in table and "Eq. 6" in table and "age unknown" in table
 
 
 def test_the_ledger_becomes_a_page(tmp_path: Path) -> None:
@@ -46,4 +49,4 @@ def test_coverage_goes_into_the_ledger_and_the_claims(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, args)
     assert shown.exit_code == 0 and "predictive" in shown.output
     claims = json.loads(CliRunner().invoke(app, ["claims", "--json", "--ledger", ledger]).stdout)
-    assert next(c for c in claims if c["id"] == "K7")["live"]["n"] == 2
+    assert next(c for c in claims if c["id"] == "K7")["sim"]["n"] == 2

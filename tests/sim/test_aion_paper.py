@@ -33,6 +33,7 @@ def test_a_run_tells_what_live_runs_tell() -> None:
     found = simulate((SMALL, "aion", 1))
     fields = ("mean_ms", "p95_ms", "p99_ms", "rate", "windows", "within", "covered", "error_mean", "error_max")
     assert {*fields, "late_share", "overhead_share"} <= found.keys()
+    assert 0 < found["width"] < 0.5
     assert found["windows"] == 20 and found["mean_ms"] <= found["p95_ms"] <= found["p99_ms"]
     assert 0 < found["overhead_share"] < 1 and found["accuracy"] == pytest.approx(1 - found["error_mean"])
 

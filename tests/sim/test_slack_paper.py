@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from headway.bench.claims import METRICS
+from headway.bench.metrics import METRICS
 from headway.sim import slack_figures
 from headway.sim import slack_paper as paper
 

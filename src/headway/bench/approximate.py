@@ -133,6 +133,7 @@ class Ran:
             "within_low": round(windows.within.low, 4),
             "covered": round(results.covered.share, 4),
             "covered_low": round(results.covered.low, 4),
+            "width": round(results.width, 4),
             "results": results.covered.n,
             "missing": results.missing,
             "windows_covered": round(windows.covered.share, 4),

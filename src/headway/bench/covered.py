@@ -31,6 +31,11 @@ class Answer:
             return 0.0
         return abs(self.estimate - exact) / abs(exact) if exact else inf
 
+    @property
+    def width(self) -> float | None:
+        """Of its own bounds, relative to the estimate; None of nothing."""
+        return (self.upper - self.lower) / abs(self.estimate) if self.estimate else None
+
     def holds(self, exact: float) -> bool:
         hair = HAIR * max(1.0, abs(exact))
         return self.lower - hair <= exact <= self.upper + hair
@@ -72,6 +77,12 @@ class Judged:
     covered: Share  # by their own bounds
     errors: tuple[float, ...]
     missing: int  # exact answers to which there was none
+    widths: tuple[float, ...] = ()  # of their bounds
+
+    @property
+    def width(self) -> float:
+        """How wide the bounds were on average: wide enough, they cover everything."""
+        return fmean(self.widths) if self.widths else 0.0
 
     @property
     def error_mean(self) -> float:
@@ -92,6 +103,7 @@ def judge(answers: Iterable[Answer], truth: Mapping[Pane, float], error: float) 
         wilson(sum(a.holds(e) for a, e in zip(given, exact, strict=True)), len(given)),
         errors,
         len(truth.keys() - {(a.end_ms, a.key) for a in given}),
+        tuple(width for a in given if (width := a.width) is not None),
     )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import psutil
 
 import headway
+from headway.bench.checkout import git
 from headway.errors import HeadwayError
 
 Record = dict[str, Any]
@@ -89,6 +90,16 @@ def _parsed(line: str) -> Record | None:
     return record if isinstance(record, dict) and {"experiment", "policy", "setting", "seed"} <= record.keys() else None
 
 
+# "live" is with Spark, "sim" in virtual time or on generated figures, "no-spark" a program of ours alone. Lines of these
+# experiments say "live" if they are older than the distinction.
+WITHOUT_SPARK = {"coverage": "sim", "gate-read": "no-spark", "gate-join": "no-spark"}
+
+
+def kind_of(record: Mapping[str, Any]) -> str:
+    """How a record was measured."""
+    return WITHOUT_SPARK.get(record["experiment"], str(record["kind"]))
+
+
 def key_of(record: Mapping[str, Any]) -> Key:
     """Two records with the same key measure the same thing."""
     return key(record["experiment"], record["policy"], record["setting"], record["seed"], record["commit"], record["kind"])
@@ -121,15 +132,11 @@ def commit() -> str:
     """
     package = Path(headway.__file__).parent
     try:
-        _git(package, "ls-files", "--error-unmatch", "__init__.py")  # installed inside some other project: not its commit
-        head = _git(package, "rev-parse", "--short", "HEAD")
-        return head + ("+" if _git(package, "status", "--porcelain", "--", ".") else "")
+        git(package, "ls-files", "--error-unmatch", "__init__.py")  # installed inside some other project: not its commit
+        head = git(package, "rev-parse", "--short", "HEAD")
+        return head + ("+" if git(package, "status", "--porcelain", "--", ".") else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-
-
-def _git(folder: Path, *args: str) -> str:
-    return subprocess.run(["git", *args], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def java_version() -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from headway.bench.claims import Finding
 from headway.bench.suite import LATENCIES, QUANTILES, Spread, by_setting, ratio_to_best, summary
+from headway.bench.verdicts import Finding, tally
 
 Run = dict[str, Any]
 ByPolicy = Mapping[str, Sequence[Run]]
@@ -120,23 +120,29 @@ def spread_words(spread: Spread, digits: int = 0) -> str:
 def _claims(findings: Sequence[Finding]) -> str:
     rows = []
     for f in findings:
-        verdict = f.verdict + (f": {f.claim.reason}" if f.claim.reason and f.verdict != "reproduced" else "")
-        cells = [f.claim.id, f.claim.says, f.claim.paper, f.claim.setting, f.words(f.live), f.words(f.sim), verdict]
-        rows.append(("", cells))
-    heads = ["claim", "says", "the paper", "setting", "ours, live", "ours, simulated", "verdict"]
+        verdict = f.verdict + (", stale" if f.stale else "") + (f"\n{f.because}" if f.because else "")
+        rows.append(("", [f.claim.id, f.claim.says, f.claim.paper, f.claim.setting, "\n".join(f.words()) or "-", verdict]))
+    heads = ["claim", "says", "the paper", "setting", "ours", "verdict"]
     how = (
-        "A claim was written down before it was measured. Values are medians over seeds; 0.10 means a tenth of the rival's."
+        "A claim was written down before it was measured. Values are medians over seeds unless told; 0.10 means a tenth of"
+        " the rival's. Guarantees are judged by their worst seed or by all seeds together. Measured once: fewer than three"
+        " seeds. Incomplete: a setting that the claim names was not measured. Stale: code that the figure depends on has"
+        " changed since."
     )
-    return f"<p class=how>{how}</p>{_html_table(heads, rows, 'text')}"
+    return f"<p class=how>{how}</p><p>{escape(tally(findings))}.</p>{_html_table(heads, rows, 'text')}"
 
 
 def _html_table(heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], kind: str = "") -> str:
     head = "".join(f"<th>{escape(h)}</th>" for h in heads)
     body = "".join(
-        f"<tr class='{'klink' if mark == 'klink' else ''}'>{''.join(f'<td>{escape(c)}</td>' for c in cells)}</tr>"
+        f"<tr class='{'klink' if mark == 'klink' else ''}'>{''.join(f'<td>{_lines(c)}</td>' for c in cells)}</tr>"
         for mark, cells in rows
     )
     return f"<div class=wide><table class='{kind}'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _lines(text: str) -> str:
+    return escape(text).replace("\n", "<br>")
 
 
 def _origin(runs: Sequence[Run]) -> str:

@@ -30,7 +30,8 @@ def coverage(
                 bar.end()
     for one in found:
         setting = {"delay": one.delay, "confidence": one.confidence, "epochs": epochs}
-        book.append(EXPERIMENT, one.predictor, setting, one.seed, {"hit": one.hit, "width_ms": round(one.width_ms, 1)})
+        figures = {"hit": one.hit, "width_ms": round(one.width_ms, 1)}
+        book.append(EXPERIMENT, one.predictor, setting, one.seed, figures, kind="sim")
     screen.out.print(table(found))
 
 

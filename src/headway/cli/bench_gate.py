@@ -38,12 +38,13 @@ def gate(
             for case in cases:
                 bar.begin(f"{case.readers} readers, {case.calls} a call, seed {seed}")
                 for name, figures in read_in_turns(list(GATES), case, seed, turns).items():
-                    records.append(book.append(READ, name, asdict(case), seed, figures))
+                    records.append(book.append(READ, name, asdict(case), seed, figures, kind="no-spark"))
                 bar.end()
             for way, n in ways:
                 bar.begin(f"join by {named(way, n)}, seed {seed}")
                 case_ = JoinCase(joined)
-                records.append(book.append(JOIN, named(way, n), asdict(case_), seed, join(way, n, case_, seed)))
+                figures = join(way, n, case_, seed)
+                records.append(book.append(JOIN, named(way, n), asdict(case_), seed, figures, kind="no-spark"))
                 bar.end()
     screen.out.print(reading([r for r in records if r["experiment"] == READ]))
     screen.out.print(joining([r for r in records if r["experiment"] == JOIN]))

@@ -9,6 +9,7 @@ from headway.bench import claims
 from headway.bench.ledger import Ledger, Record, newest
 from headway.bench.report import page
 from headway.bench.suite import EXPERIMENT
+from headway.bench.verdicts import judge
 from headway.cli import bench_kafka, given, screen
 from headway.cli.claims import LEDGER
 from headway.errors import HeadwayError
@@ -34,7 +35,7 @@ def report(
     runs += _newest(records, bench_kafka.EXPERIMENT, "live")
     simulated = figures.paper(_newest(records, paper.EXPERIMENT)) + figures.ladder(_newest(records, ladder.EXPERIMENT))
     simulated += [figures.calibration(calibrate.points(r)) for r in _newest(records, calibrate.EXPERIMENT)[-1:]]
-    out.write_text(page("Headway: what was measured", runs, claims.judge(claims.load(), records), simulated), "utf-8")
+    out.write_text(page("Headway: what was measured", runs, judge(claims.load(), records), simulated), "utf-8")
     screen.out.print(f"Report: {out}", soft_wrap=True)
 
 

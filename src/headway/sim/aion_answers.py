@@ -27,6 +27,11 @@ class Answer:
         """Relative to the exact answer."""
         return abs(self.estimate - exact) / max(abs(exact), 1e-12)
 
+    @property
+    def width(self) -> float:
+        """Of its bounds, relative to the estimate."""
+        return (self.upper - self.lower) / max(abs(self.estimate), 1e-12)
+
     def holds(self, exact: float) -> bool:
         hair = 1e-9 * max(1.0, abs(exact))  # sums of the same rows in another order
         return self.lower - hair <= exact <= self.upper + hair

@@ -129,6 +129,7 @@ def measures(windows: Sequence[Emitted], overhead_ms: float, drawn: bool = False
         "rate": round(sum(w.answer.rows for w in windows) / rows, 5),
         "within": round(float((errors <= ERROR).mean()), 5),
         "covered": round(fmean(w.answer.holds(w.exact) for w in windows), 5),
+        "width": round(fmean(w.answer.width for w in windows), 5),
         "error_mean": round(float(errors.mean()), 6),
         "error_max": round(float(errors.max()), 6),
         "accuracy": round(1 - float(errors.mean()), 6),
