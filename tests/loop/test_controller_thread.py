@@ -314,6 +314,14 @@ def test_an_error_is_told_in_one_line_whoever_raised_it() -> None:
     assert says(RuntimeError(f"Return Message: {python}")) == "TypeError: not today"
 
 
+def test_an_error_that_only_announces_its_cause_is_told_by_the_cause() -> None:
+    error = RuntimeError("Exception thrown in awaitResult: \n\nJVM stacktrace:\n  at here")
+    assert says(error) == "RuntimeError: Exception thrown in awaitResult:"
+    error.__cause__ = RuntimeError("Exception thrown in awaitResult: ")
+    error.__cause__.__cause__ = ValueError("[STATE] of batch 2\nis missing")
+    assert says(error) == "ValueError: [STATE] of batch 2"
+
+
 def test_a_stalled_batch_lends_its_slot_until_it_asks_again() -> None:
     gate = Gate()
     controller = Controller(VirtualClock(5), PLAIN, gate, Notebook(), VirtualWorld(Klink()), slots=1)

@@ -20,13 +20,16 @@ TRACEBACK = "Traceback (most recent call last):"
 
 def says(error: BaseException) -> str:
     """An error in one line. Spark's bring their whole plan along; their first line says what they are about, unless the
-    user's Python raised: then the end of its traceback does."""
+    user's Python raised: then the end of its traceback does. A first line that ends in a colon only announces the cause."""
     text, _, python = str(error).rpartition(TRACEBACK)
     # Frames are indented; what was raised is not.
     lines = [line for line in (python.splitlines() if text else str(error).splitlines()) if line.strip()]
     told = next((line.strip() for line in lines if not (text and line[0].isspace())), "")
     if text and told:
         return told
+    cause = getattr(error, "_cause", None) or error.__cause__  # PySpark has the cause of Java's errors in the former
+    if told.endswith(":") and isinstance(cause, BaseException):
+        return says(cause)
     return f"{type(error).__name__}: {told}" if told else type(error).__name__
 
 
