@@ -20,6 +20,8 @@ def told(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]
     return code, said.out, said.err
 
 
+@pytest.mark.spark
+@pytest.mark.kafka
 def test_up_replay_status_down(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     port = str(broker._free())
     assert told(capsys, "up", "--port", port, "--folder", str(tmp_path / "data"))[0] == 0

@@ -22,7 +22,7 @@ from headway.workloads.delays import Uniform
 from headway.workloads.feed import Feed
 from headway.workloads.ysb import Ysb
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 # Rows are sent by threads of this process, which are held up now and then: patience is much longer than their delay, 200 ms.
 WINDOW_MS, PATIENCE = 1_000, "800 ms"
 

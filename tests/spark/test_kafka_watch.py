@@ -21,7 +21,7 @@ from headway.model.message import Reached
 from headway.spark import jvm
 from headway.spark.kafka import Subscription, Watch
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 
 class Jvm:
