@@ -26,6 +26,7 @@ CHILD = Path(__file__).with_name("cluster_child.py")
 ONE = "spark.sql.shuffle.partitions=1"
 SMALL = {
     "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # as for drivers, in conftest.py
     "spark.ui.enabled": "false",
     "spark.executor.heartbeatInterval": "500ms",  # with what our own accumulators hold, while tasks run
 }
