@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from ledgers import record
+from bench.ledgers import record
 
 from headway.bench import claims, grid
 from headway.bench.experiment import Setting

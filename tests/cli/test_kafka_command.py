@@ -51,6 +51,9 @@ def test_up_replay_status_down(capsys: pytest.CaptureFixture[str], tmp_path: Pat
         (("up", "--heap", "lots"), "memory = 'lots': expected a size"),
     ],
 )
-def test_what_cannot_work_is_told_in_one_line(capsys: pytest.CaptureFixture[str], args: tuple[str, ...], says: str) -> None:
+def test_what_cannot_work_is_told_in_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], says: str
+) -> None:
+    monkeypatch.setattr(topics, "TIMEOUT_S", 1)
     code, _, err = told(capsys, *args)
     assert code == 2 and says in err and err.count("\n") == 1
