@@ -123,6 +123,7 @@ def expected_counts(rows: list[dict[str, Any]], length: int, slide: int, by_k: b
     return found
 
 
+@pytest.mark.timeout(480)  # ten JVMs are started in it
 @pytest.mark.spark
 def test_executors_are_killed_and_a_worker_is_lost_and_results_are_exact(cluster: Standalone, tmp_path: Path) -> None:
     driver = Driver(cluster, tmp_path, HOME="/proc/nobody", PYSPARK_PYTHON=bare_python(tmp_path))
