@@ -27,8 +27,8 @@ WORKERS ?= 3
 test: lint types ## everything: ruff, mypy --strict, all tests, on real local Spark too (WORKERS=1 for one after the other)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-fast: $(STAMP) ## the tests without Spark, Kafka and HDFS, in less than a minute
-	$(BIN)/python -m pytest -m "not spark" -n 2 --dist loadfile
+fast: $(STAMP) ## the tests without Spark, Kafka and HDFS, in two minutes
+	$(BIN)/python -m pytest -m "not spark" -n 2 --dist worksteal
 
 lint: $(STAMP) ## ruff
 	$(BIN)/ruff check src tests examples tools
