@@ -12,36 +12,70 @@ settings.register_profile("headway", deadline=None, derandomize=True, suppress_h
 settings.load_profile("headway")
 
 
+SERVERS = {"spark", "kafka", "hdfs"}  # fixtures
+# What takes longest goes first, so that no worker of `pytest -n` is left alone with it in the end. Chaos is not long: it
+# stops the session that it has made, which must not be the one that others share.
+FIRST = ("test_chaos", "test_cluster", "test_remote_lease", "test_supervision")
+# These JVMs live for minutes at most: what the second compiler finds out about them, it finds out too late.
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--without-kafka", action="store_true", help="for tests that need no connector to Kafka")
+    parser.addoption(
+        "--without-kafka", action="store_true", help="leave out what needs Kafka, whose jars are not fetched then"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """All sessions of a process share its first JVM, and its classes: whoever starts it, it must know Kafka."""
-    from headway.kafka.jars import connector
-
-    if not config.getoption("--without-kafka"):
-        jars = os.pathsep.join(map(str, connector()))
-        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-class-path {jars} pyspark-shell"
+    """For all Sparks that tests start, in this process and in others."""
+    os.environ |= {"SPARK_SUBMIT_OPTS": BRIEF, "SPARK_LAUNCHER_OPTS": BRIEF}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that make a session of their own stop it when they are done: they come before those that share one."""
-    items.sort(key=lambda item: "spark" in getattr(item, "fixturenames", ()))
+@pytest.hookimpl(tryfirst=True)  # before `-m` asks for marks
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
+        needs = SERVERS & set(getattr(item, "fixturenames", ()))
+        for mark in ["spark"] * bool(needs) + ["kafka"] * ("kafka" in needs):
+            item.add_marker(mark)
+        if config.getoption("--without-kafka") and item.get_closest_marker("kafka"):
+            item.add_marker(pytest.mark.skip("--without-kafka"))
         if (core := item.get_closest_marker("core")) is not None:  # for `tools/matrix.py`
             given = getattr(getattr(item, "callspec", None), "params", {}).values()
             channel = core.kwargs.get("channel", "python" if "python" in given else "jar")
             item.user_properties += [("promise", core.args[0]), ("channel", channel)]
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Those on servers wait much of their time. The others fill it, so they come last."""
+    name = item.path.stem
+    return FIRST.index(name) if name in FIRST else len(FIRST) + (item.get_closest_marker("spark") is None)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """All Spark sessions of a process share its first JVM, and its classes: if one test needs Kafka, it must know Kafka."""
+    if _with_kafka(session):
+        from headway.kafka.jars import connector
+
+        jars = os.pathsep.join(map(str, connector()))
+        os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-class-path {jars} pyspark-shell"
+
+
+def _with_kafka(session: pytest.Session) -> bool:
+    return not session.config.getoption("--without-kafka") and any(map(_reads_kafka, session.items))
+
+
+def _reads_kafka(item: pytest.Item) -> bool:
+    return item.get_closest_marker("kafka") is not None and "spark" in getattr(item, "fixturenames", ())
 
 
 @pytest.fixture(scope="session")
-def spark(pytestconfig: pytest.Config) -> Iterator[Any]:
+def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
     import headway as hw
     from headway.bench.experiment import POOLS
     from headway.spark.profile import Profile
 
-    session = hw.session("headway-tests", memory="2g", kafka=not pytestconfig.getoption("--without-kafka"), **POOLS)
+    session = hw.session("headway-tests", memory="2g", kafka=_with_kafka(request.session), **POOLS)
     for key, value in Profile().settings.items():  # for stock Spark too, which is run beside: 200 tasks a batch take long
         session.conf.set(key, value)
     yield session

@@ -25,9 +25,8 @@ class Hdfs:
     def __init__(self, folder: Path) -> None:
         (py4j,) = JARS.glob("py4j-*.jar")
         servers = ":".join(map(str, fetched(bundle())))
-        port = launch_gateway(
-            jarpath=str(py4j), classpath=f"{servers}:{JARS}/*", die_on_exit=True, javaopts=["-Xmx256m", "-XX:+UseSerialGC"]
-        )
+        brief = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        port = launch_gateway(jarpath=str(py4j), classpath=f"{servers}:{JARS}/*", die_on_exit=True, javaopts=brief)
         self._gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port))
         java = self._gateway.jvm
         java.org.apache.hadoop.metrics2.lib.DefaultMetricsSystem.setMiniClusterMode(True)  # two servers share a JVM

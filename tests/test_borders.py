@@ -3,7 +3,8 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,16 @@ def room(path: Path) -> str:
     return path.relative_to(SRC).with_suffix("").parts[0]
 
 
-def imported(path: Path) -> Iterator[str]:
+ROOMS = {room(path) for path in FILES}
+
+
+@cache
+def imported(path: Path) -> frozenset[str]:
     """Names of the modules that a file imports, at once or lazily."""
+    return frozenset(_imports(path))
+
+
+def _imports(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -49,79 +58,72 @@ def imported(path: Path) -> Iterator[str]:
 def rooms_of(path: Path) -> set[str]:
     """The rooms of ours that a file imports from, other than its own."""
     ours = {name.split(".")[1] for name in imported(path) if name.startswith("headway.")}
-    known = {room(p) for p in FILES}
-    return (ours & known) - {room(path), "errors", "__init__"}
+    return (ours & ROOMS) - {room(path), "errors", "__init__"}
+
+
+def roots(path: Path) -> set[str]:
+    return {name.split(".")[0] for name in imported(path)}
 
 
 def files_in(*names: str) -> list[Path]:
-    return [path for path in FILES if room(path) in names]
+    """The files of some rooms. A law over no files would hold whatever they say."""
+    found = [path for path in FILES if room(path) in names]
+    assert found, f"no files in {names}"
+    return found
 
 
-def id_of(path: Path) -> str:
-    return str(path.relative_to(SRC))
+def told(offenders: Iterable[Path]) -> list[str]:
+    return [str(path.relative_to(SRC)) for path in offenders]
 
 
-@pytest.mark.parametrize("path", FILES, ids=id_of)
-def test_only_the_spark_room_imports_pyspark(path: Path) -> None:
-    roots = {name.split(".")[0] for name in imported(path)}
-    assert not roots & {"pyspark", "py4j"} or room(path) == "spark"
+def test_only_the_spark_room_imports_pyspark() -> None:
+    with_spark = [path for path in FILES if roots(path) & {"pyspark", "py4j"}]
+    assert with_spark and told(path for path in with_spark if room(path) != "spark") == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if room(p) in ARROWS], ids=id_of)
-def test_a_room_imports_only_from_the_rooms_before_it(path: Path) -> None:
-    assert rooms_of(path) <= ARROWS[room(path)]
+def test_a_room_imports_only_from_the_rooms_before_it() -> None:
+    beyond = {path: rooms_of(path) - ARROWS[room(path)] for path in files_in(*ARROWS)}
+    assert {str(path.relative_to(SRC)): rooms for path, rooms in beyond.items() if rooms} == {}
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if room(p) != "__init__"], ids=id_of)
-def test_every_room_is_on_the_map(path: Path) -> None:
-    assert room(path) in ARROWS or room(path) in TOP
+def test_every_room_is_on_the_map() -> None:
+    assert ROOMS - ARROWS.keys() - TOP == {"__init__"}
+    assert ARROWS.keys() <= ROOMS, "rooms on the map that are not there"
 
 
-@pytest.mark.parametrize("path", files_in("estimate", "policy"), ids=id_of)
-def test_estimates_and_policies_know_no_clock_no_wire_and_no_thread(path: Path) -> None:
-    roots = {name.split(".")[0] for name in imported(path)}
-    world = {
-        "time",
-        "datetime",
-        "socket",
-        "threading",
-        "queue",
-        "os",
-        "random",
-        "logging",
-        "subprocess",
-        "sqlite3",
-        "pathlib",
-    }
-    assert not roots & world
+def test_estimates_and_policies_know_no_clock_no_wire_and_no_thread() -> None:
+    clocks, wires = {"time", "datetime", "random"}, {"socket", "os", "logging", "subprocess", "sqlite3", "pathlib"}
+    world = clocks | wires | {"threading", "queue"}
+    assert told(path for path in files_in("estimate", "policy") if roots(path) & world) == []
 
 
-@pytest.mark.parametrize("path", files_in("model"), ids=id_of)
-def test_the_model_knows_no_wire_and_no_thread(path: Path) -> None:
-    roots = {name.split(".")[0] for name in imported(path)}
-    assert roots <= {"dataclasses", "functools", "typing", "collections", "re", "time", "math", "numpy", "headway"}
-    assert "time" not in roots or path.name == "time.py"
+def test_the_model_knows_no_wire_and_no_thread() -> None:
+    known = {"dataclasses", "functools", "typing", "collections", "re", "math", "numpy", "headway"}
+    foreign = {path: roots(path) - known for path in files_in("model")}
+    assert told(path for path, names in foreign.items() if names - ({"time"} if path.name == "time.py" else set())) == []
 
 
-@pytest.mark.parametrize("path", files_in("loop", "testing"), ids=id_of)
-def test_the_loop_asks_the_clock_it_was_given_and_no_other(path: Path) -> None:
-    # A stop watch for our own overhead is all that may look at the machine's time.
-    assert {name for name in imported(path) if name.split(".")[0] in {"time", "datetime"}} <= {"time", "time.thread_time"}
-    assert "import time\n" not in path.read_text()
+def test_the_loop_asks_the_clock_it_was_given_and_no_other() -> None:
+    def asks(path: Path) -> bool:
+        # A stop watch for our own overhead is all that may look at the machine's time.
+        times = {name for name in imported(path) if name.split(".")[0] in {"time", "datetime"}}
+        return not times <= {"time", "time.thread_time"} or "import time\n" in path.read_text()
+
+    assert told(filter(asks, files_in("loop", "testing"))) == []
 
 
 SPARKLESS = ["headway", "headway.loop.journal", "headway.testing", "headway.policy.load", "headway.pipeline"]
 
 
-@pytest.mark.parametrize("module", SPARKLESS)
-def test_what_needs_no_spark_does_not_load_it(module: str) -> None:
-    code = f"import sys, {module}; sys.exit('pyspark' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+def test_what_needs_no_spark_does_not_load_it() -> None:
+    def loads(module: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", f"import sys, {module}; sys.exit('pyspark' in sys.modules)"])
+
+    assert {module: child.wait() for module, child in [(m, loads(m)) for m in SPARKLESS]} == dict.fromkeys(SPARKLESS, 0)
 
 
-@pytest.mark.parametrize("path", FILES, ids=id_of)
-def test_there_are_no_utils(path: Path) -> None:
-    assert path.stem not in {"utils", "util", "helpers", "common", "misc"}
+def test_there_are_no_utils() -> None:
+    assert told(path for path in FILES if path.stem in {"utils", "util", "helpers", "common", "misc"}) == []
 
 
 def test_the_dozen_names_of_the_package_are_all_there() -> None:

@@ -4,6 +4,8 @@ import random
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from headway.bench.chaos import disks
 from headway.bench.chaos.plan import Plan, keeps_late
 from headway.bench.chaos.play import Happened, Outcome, chaos, compare
@@ -61,7 +63,7 @@ def test_who_is_stuck_is_wrong() -> None:
 def test_a_disk_is_filled_to_the_last_byte_and_freed(tmp_path: Path) -> None:
     with disks.disks([tmp_path / "small"]) as mounted:
         if not mounted:
-            return  # this user may not mount: then `bench chaos` says that it leaves these faults out
+            pytest.skip("this user may not mount: then `bench chaos` says that it leaves these faults out")
         disks.fill(tmp_path / "small")
         assert _refused(tmp_path / "small" / "row")
         disks.free(tmp_path / "small")
@@ -76,6 +78,7 @@ def _refused(file: Path) -> bool:
     return False
 
 
+@pytest.mark.spark
 def test_two_faults_under_real_queries_lose_nothing(tmp_path: Path) -> None:
     told: list[Happened] = []
     outcome = chaos(

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from ledgers import record
 
+from bench.ledgers import record
 from headway.bench import claims, grid
 from headway.bench.experiment import Setting
 from headway.bench.suite import GATELESS

@@ -20,6 +20,8 @@ def told(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]
     return code, said.out, said.err
 
 
+@pytest.mark.spark
+@pytest.mark.kafka
 def test_up_replay_status_down(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     port = str(broker._free())
     assert told(capsys, "up", "--port", port, "--folder", str(tmp_path / "data"))[0] == 0
@@ -49,6 +51,9 @@ def test_up_replay_status_down(capsys: pytest.CaptureFixture[str], tmp_path: Pat
         (("up", "--heap", "lots"), "memory = 'lots': expected a size"),
     ],
 )
-def test_what_cannot_work_is_told_in_one_line(capsys: pytest.CaptureFixture[str], args: tuple[str, ...], says: str) -> None:
+def test_what_cannot_work_is_told_in_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], says: str
+) -> None:
+    monkeypatch.setattr(topics, "TIMEOUT_S", 1)
     code, _, err = told(capsys, *args)
     assert code == 2 and says in err and err.count("\n") == 1

@@ -21,6 +21,8 @@ def feed(rows: int) -> Feed:
     return Feed("rows", at, at, [b'"n":%d' % i for i in range(rows)])
 
 
+@pytest.mark.spark
+@pytest.mark.kafka
 def test_it_holds_its_rows_over_a_crash_and_takes_its_data_with_it(tmp_path: Path) -> None:
     first = broker.start(tmp_path / "data")
     topics.create(first.address, "rows", 2)
@@ -49,6 +51,8 @@ def test_what_was_written_down_may_be_gone(tmp_path: Path) -> None:
     assert broker.Broker.load(note) is None
 
 
+@pytest.mark.spark
+@pytest.mark.kafka
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
 def test_a_leashed_broker_ends_with_a_parent_that_is_killed() -> None:
     code = "from headway.kafka import broker; import time; print(broker.start().pid, flush=True); time.sleep(300)"

@@ -1,13 +1,14 @@
 """Laws that every order policy keeps in every world: random windows, streams, costs and slots."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from headway.loop.replay import replay
-from headway.model.deadline import window
+from headway.model.deadline import Grid, window
 from headway.model.decision import Grant, Hold, OrderPolicy
 from headway.policy.order import FirstCome, HighestRate, Klink, ResponseRatio, RoundRobin, StreamBox
 from headway.sim.microbatch import Query, World
@@ -64,9 +65,11 @@ def laws(*policies: OrderPolicy, examples: int = 10):  # type: ignore[no-untyped
 def test_nothing_is_swept_early_and_every_window_comes_out_once_and_in_turn(policy: OrderPolicy, drawn: Drawn) -> None:
     world = played(policy, drawn)
     assert not world.early
-    for n in range(len(drawn[0])):
+    assume(world.windows)  # where rows are rare, none may be due before the end
+    for n, query in enumerate(drawn[0]):
+        assert isinstance(query.windows, Grid)
         ends = [w.end for w in world.windows if w.query == f"q{n}"]
-        assert ends == sorted(set(ends))
+        assert {later - sooner for sooner, later in pairwise(ends)} <= {query.windows.period_ms}
 
 
 @laws(*CONSERVING)

@@ -29,7 +29,8 @@ def gateway() -> Any:
     """A JVM that ends with this process; it has Spark's classes and ours, and no Spark session."""
     jars = Path(pyspark.__file__).parent / "jars"
     (py4j,) = jars.glob("py4j-*.jar")
-    port = launch_gateway(jarpath=str(py4j), classpath=f"{jvm.JAR}:{jars}/*", die_on_exit=True)
+    brief = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    port = launch_gateway(jarpath=str(py4j), classpath=f"{jvm.JAR}:{jars}/*", die_on_exit=True, javaopts=brief)
     return JavaGateway(gateway_parameters=GatewayParameters(port=port)).jvm
 
 

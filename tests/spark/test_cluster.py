@@ -26,6 +26,7 @@ CHILD = Path(__file__).with_name("cluster_child.py")
 ONE = "spark.sql.shuffle.partitions=1"
 SMALL = {
     "spark.executor.memory": "512m",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # as for drivers, in conftest.py
     "spark.ui.enabled": "false",
     "spark.executor.heartbeatInterval": "500ms",  # with what our own accumulators hold, while tasks run
 }
@@ -122,6 +123,7 @@ def expected_counts(rows: list[dict[str, Any]], length: int, slide: int, by_k: b
     return found
 
 
+@pytest.mark.timeout(480)  # ten JVMs are started in it
 @pytest.mark.spark
 def test_executors_are_killed_and_a_worker_is_lost_and_results_are_exact(cluster: Standalone, tmp_path: Path) -> None:
     driver = Driver(cluster, tmp_path, HOME="/proc/nobody", PYSPARK_PYTHON=bare_python(tmp_path))

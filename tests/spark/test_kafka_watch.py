@@ -21,7 +21,7 @@ from headway.model.message import Reached
 from headway.spark import jvm
 from headway.spark.kafka import Subscription, Watch
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 
 class Jvm:
@@ -32,7 +32,7 @@ class Jvm:
         classpath = os.pathsep.join(map(str, [spark_jars / "*", *jars.connector(), jvm.JAR]))
         port, self.process = launch_gateway(
             jarpath=str(next(spark_jars.glob("py4j-*.jar"))), classpath=classpath, die_on_exit=True, return_proc=True,
-            javaopts=["-Xmx128m", "-XX:+UseSerialGC"], java_path=jars.java(),
+            javaopts=["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"], java_path=jars.java(),
         )  # fmt: skip
         self.gateway = JavaGateway(
             gateway_parameters=GatewayParameters(port=port, auto_convert=True, enable_memory_management=False)

@@ -125,11 +125,15 @@ def test_a_query_that_has_lost_the_gate_comes_back_when_the_gate_does(stage: Sta
 
 
 def test_a_checkpoint_is_free_as_soon_as_its_query_has_stopped(spark: Any, tmp_path: Path) -> None:
+    """The next one takes it at once, and is the same query by its id, which is in the checkpoint."""
+    ids = []
     with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
         for n in range(10):
             rows = rt.watermark(spark.readStream.format("rate").load(), "timestamp", "1 s")
             query = rt.start(rows.writeStream.format("noop"), name=f"lease_{n}", checkpoint=str(tmp_path / "cp"))
+            ids.append(query.id)
             query.stop()
+    assert len(ids) == 10 and len(set(ids)) == 1
 
 
 def test_queries_that_come_and_go_leave_neither_threads_nor_sockets(spark: Any, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """A deadline in virtual time: windows come out within it, and nothing is lost that it leaves time for."""
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -16,7 +17,8 @@ from headway.sim.streams import Stream
 WITHIN_MS = 6_000
 
 
-def run(bus_delay_ms: int, policy: Deadline, until_ms: int = 150_000) -> World:
+@cache
+def run(bus_delay_ms: int, policy: Deadline, until_ms: int = 120_000) -> World:
     def stream(name: str, delay_ms: int) -> Stream:
         return Stream(name, policy.delay_ms, 100, (delay_ms, delay_ms + 30), policy=policy)
 
@@ -31,7 +33,9 @@ def late(world: World) -> int:
 
 
 def waits(world: World, after_ms: int = 60_000) -> list[int]:
-    return [w.at - w.end for w in world.windows if w.end > after_ms]
+    found = [w.at - w.end for w in world.windows if w.end > after_ms]
+    assert len(found) > 10
+    return found
 
 
 def test_a_source_that_can_be_waited_for_is_waited_for() -> None:
@@ -41,7 +45,7 @@ def test_a_source_that_can_be_waited_for_is_waited_for() -> None:
 
 def test_one_that_cannot_does_not_break_the_deadline() -> None:
     world = run(20_000, Deadline(WITHIN_MS))
-    assert waits(world) and all(wait < WITHIN_MS for wait in waits(world))
+    assert all(wait < WITHIN_MS for wait in waits(world))
     assert late(world) > 0
 
 
