@@ -11,7 +11,7 @@ meanwhile, as a benchmark's does that waits for the system under test.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import process_time
 from typing import Any, Protocol
 
@@ -146,7 +146,7 @@ class Engine:
         self.next_in = np.full(queries, np.inf)  # when the next mark is ingested
         self.epochs = [[Epochs() for _ in range(pipeline.inputs)] for _ in range(queries)]
         rate = pipeline.events_per_s / pipeline.inputs
-        fresh = tuple(InputView(f"in{i}", 0, live=True, rows_per_s=rate) for i in range(pipeline.inputs))
+        fresh = tuple(InputView(f"in{i}", 0, True, rows_per_s=rate, source_sends=True) for i in range(pipeline.inputs))
         self.inputs: list[tuple[InputView, ...]] = [fresh] * queries
         self.foresees = hasattr(policy, "confidence")  # only then does it look at delays
         self.learnt = [False] * queries  # there are delays that the views of its inputs do not show yet
@@ -373,8 +373,7 @@ class Engine:
             if self.learnt[q] and self.foresees:
                 self.learnt[q] = False
                 self.inputs[q] = tuple(
-                    InputView(i.name, 0, live=True, rows_per_s=i.rows_per_s, delay=e.view(self.confidence))
-                    for i, e in zip(self.inputs[q], self.epochs[q], strict=True)
+                    replace(i, delay=e.view(self.confidence)) for i, e in zip(self.inputs[q], self.epochs[q], strict=True)
                 )
             view = self.views[q] = QueryView(
                 f"q{q:04d}", self.inputs[q], self.deadlines[q], waiting_since=WallMs(ran),

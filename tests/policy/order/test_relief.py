@@ -1,9 +1,12 @@
 """While memory is short: p = queued x (1 - selectivity), at most what fits into a step; ties by slack."""
 
+from dataclasses import replace
+
 import pytest
 
+from headway.model.deadline import Deadlines, Grid
 from headway.model.decision import Decision, Grant, Hold
-from headway.model.view import MemoryView, QueryView
+from headway.model.view import DelayView, MemoryView, QueryView
 from headway.policy.order import Klink
 from headway.policy.order.relief import freed_rows
 from model.making import NOW, query, snapshot, stream
@@ -50,6 +53,17 @@ def test_ties_go_to_the_least_slack_then_to_the_name() -> None:
     assert isinstance(decision, Grant) and decision.query == "late"
     decision = decide(light("b", 1_000, 0.0), light("a", 1_000, 0.0))
     assert isinstance(decision, Grant) and decision.query == "a"
+
+
+def test_a_long_tail_of_delays_makes_no_window_less_urgent() -> None:
+    """Both free as much. The window of `tail` is due a second before the other's, and its stragglers keep it from nothing."""
+    tail = DelayView(50, 900.0, 20.0, 2_000.0, 10.0, 6_000.0)
+    other = light("other", 1_000, 0.0, swept=NOW - 1_000, announced=NOW - 1_000, deadlines=Deadlines((Grid(3_000, 2_000),)))
+    sooner = light("tail", 1_000, 0.0, swept=NOW - 2_000, announced=NOW - 2_000, deadlines=Deadlines((Grid(3_000, 1_000),)))
+    sooner = replace(sooner, inputs=tuple(replace(i, delay=tail) for i in sooner.inputs))
+    assert other.due == NOW + 2_200 and sooner.due == NOW + 1_200
+    decision = decide(other, sooner)
+    assert isinstance(decision, Grant) and decision.query == "tail"
 
 
 def test_a_watermark_announced_ahead_is_not_swept_early_however_short_memory_is() -> None:
