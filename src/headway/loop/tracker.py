@@ -90,18 +90,19 @@ class QueryTracker:
             if (ends := read.get((tracker.spec.source or "").partition("@")[0])) is not None:
                 tracker.read = ReadSoFar(ends)
             tracker.view = replace(tracker.view, backlog=None, backlog_at=None)
+        # Until something is announced Spark's own watermark is ten years back, and says nothing.
+        took = EventMs((batch.watermark or 0) if self._sweeping else 0)
+        swept = took > self._took
         for seen in batch.inputs:
             if seen.name in self.inputs:
-                self.inputs[seen.name].saw(seen, batch.began, self.refusing, skew_ms, batch.left, asked)
+                self.inputs[seen.name].saw(seen, batch.began, self.refusing, skew_ms, batch.left, asked, swept)
         rows = sum(seen.rows for seen in batch.inputs)
         self.had_rows = rows > 0
         if rows:
             self.selectivity = 0.8 * self.selectivity + 0.2 * min(1.0, batch.state_updated / rows)
         self.state_rows, self.state_bytes = batch.state_rows, batch.state_bytes
         self._view = None
-        # Until something is announced Spark's own watermark is ten years back, and says nothing.
-        took = EventMs((batch.watermark or 0) if self._sweeping else 0)
-        if self.tuning is not None and took > self._took:
+        if self.tuning is not None and swept:
             self._tune(batch, took)
         self.swept = max(self.swept, took, self._sweeping)
         self._took, self.refusing = took, EventMs(batch.watermark or 0)
