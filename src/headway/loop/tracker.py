@@ -106,9 +106,21 @@ class QueryTracker:
             self._tune(batch, took)
         self.swept = max(self.swept, took, self._sweeping)
         self._took, self.refusing = took, EventMs(batch.watermark or 0)
+        held = self._hold(batch.began)
         if took < self._sweeping:
             return f"announced watermark {self._sweeping} did not take: batch {batch.batch} ran with {took}"
-        return "; ".join(tracker.news for tracker in self.inputs.values() if tracker.news) or None
+        return "; ".join(news for news in (*(tracker.news for tracker in self.inputs.values()), held) if news) or None
+
+    def _hold(self, read_at: WallMs) -> str | None:
+        """The window that is announced ahead waits if its sample lacks rows by what was read so far; says so."""
+        if self.announced <= self.swept or self.ripens == 0:
+            return None
+        samplers = [tracker.sampler for tracker in self.inputs.values() if tracker.sampler is not None]
+        until = max((self.announced + sampler.held_ms(self.announced, read_at) for sampler in samplers), default=0)
+        if until <= self.ripens:
+            return None
+        held, self.ripens = until - self.ripens, WallMs(until)
+        return f"the window that ends at {self.announced} is held for {held} ms: its sample lacks rows"
 
     def _tune(self, batch: BatchSeen, watermark: EventMs) -> None:
         """A window has come out: what that says of the slack threshold under which it did."""
