@@ -12,7 +12,7 @@ from headway.model.view import QueryView, Snapshot
 from headway.policy.order import FirstCome, HighestRate, Klink, ResponseRatio, RoundRobin, StreamBox
 from model.making import ALIGNED_MS, NOW, query, shifted, snapshots, stream
 
-KLINKS: list[OrderPolicy] = [Klink(), Klink(interval="paper"), ResponseRatio()]
+KLINKS: list[OrderPolicy] = [Klink(), Klink(interval="paper"), Klink(memory=True), ResponseRatio()]
 WORK_CONSERVING: list[OrderPolicy] = [FirstCome(), RoundRobin(), HighestRate(), StreamBox()]
 
 every_order_policy = pytest.mark.parametrize("policy", KLINKS + WORK_CONSERVING, ids=repr)

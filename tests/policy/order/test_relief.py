@@ -21,7 +21,7 @@ def light(name: str, rows_per_s: float, selectivity: float, **more: object) -> Q
 
 
 def decide(*queries: QueryView) -> Decision:
-    return Klink().decide(snapshot(*queries, memory=SHORT))
+    return Klink(memory=True).decide(snapshot(*queries, memory=SHORT))
 
 
 def test_freed_rows_are_queued_rows_that_leave_no_state_behind() -> None:
@@ -90,5 +90,5 @@ def test_when_no_batch_would_free_anything_what_is_due_still_runs() -> None:
 
 def test_without_the_memory_policy_slack_decides_as_ever() -> None:
     urgent, big = light("urgent", 100, 0.1, swept=NOW - 9_000, announced=NOW - 9_000), light("big", 5_000, 0.5)
-    decision = Klink(memory=False).decide(snapshot(urgent, big, memory=SHORT))
+    decision = Klink().decide(snapshot(urgent, big, memory=SHORT))
     assert isinstance(decision, Grant) and decision.query == "urgent"
