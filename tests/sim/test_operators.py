@@ -104,7 +104,7 @@ def test_turning_to_another_operator_costs_the_default_too() -> None:
 
 
 def test_the_memory_policy_rests_as_long_as_it_ran_as_it_does_live() -> None:
-    """Memory stays full. Pressed again after one cycle, least slack would never have its turn, and windows wait for minutes."""
+    """Memory stays full. Pressed again after one cycle, least slack would never have its turn."""
     e = engine(memory_policy=True)
     live = Pressure()
     on = []

@@ -1,10 +1,10 @@
 """Windows that are answered from samples, in virtual time: batches that read what has come in, take a part, and emit.
 
-A window is due at its end plus the policy's wait, and when its sub-streams have the rows that they must have; its batch begins
-then or when the batch before it is done, whichever is later. It reads what had come in when the window was due, takes each row
-with the rate of its place, and emits the window; then the estimator is told of all rows that were read, and the policy decides
-about the next batch. Live, it is the same objects that do so. Who cannot keep up has a queue of batches, each of one window's rows: Spark would make ever larger ones
-and emit several windows at the end of each, which is no better.
+A window is due at its end plus the policy's wait, and when its sub-streams have the rows that they must have; its batch
+begins then or when the batch before it is done, whichever is later. It reads what had come in when the window was due, takes
+each row with the rate of its place, and emits the window; then the estimator is told of all rows that were read, and the
+policy decides about the next batch. Live, it is the same objects that do so. Who cannot keep up has a queue of batches, each
+of one window's rows: Spark would make ever larger ones and emit several windows at the end of each, which is no better.
 """
 
 from collections import defaultdict

@@ -68,7 +68,8 @@ def simulate(case: Case, order: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
     engine = Engine(
         PIPELINES[case.workload](), case.queries, ORDERS[order], delays.parse(case.delay),
-        seed=seed, nodes=case.nodes, memory_policy=getattr(ORDERS[order], "memory", False), closed=case.closed, by_operator=order in BY_OPERATOR,
+        seed=seed, nodes=case.nodes, memory_policy=getattr(ORDERS[order], "memory", False), closed=case.closed,
+        by_operator=order in BY_OPERATOR,
         holds=order in HOLDS,
     )  # fmt: skip
     began = process_time()

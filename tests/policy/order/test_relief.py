@@ -56,7 +56,7 @@ def test_ties_go_to_the_least_slack_then_to_the_name() -> None:
 
 
 def test_a_long_tail_of_delays_makes_no_window_less_urgent() -> None:
-    """Both free as much. The window of `tail` is due a second before the other's, and its stragglers keep it from nothing."""
+    """Both free as much. The window of `tail` is due a second before the other's, whatever its stragglers do."""
     tail = DelayView(50, 900.0, 20.0, 2_000.0, 10.0, 6_000.0)
     other = light("other", 1_000, 0.0, swept=NOW - 1_000, announced=NOW - 1_000, deadlines=Deadlines((Grid(3_000, 2_000),)))
     sooner = light("tail", 1_000, 0.0, swept=NOW - 2_000, announced=NOW - 2_000, deadlines=Deadlines((Grid(3_000, 1_000),)))

@@ -35,7 +35,7 @@ class Klink:
     # A batch before the one that emits must spare the window this many fixed parts, less where cores idle,
     split: float = 1.0
     before: int = 5  # and there are at most so many of them, ever smaller
-    memory: bool = False  # while memory is short, run what frees most; it has not paid anywhere yet: see docs/policies/klink.md
+    memory: bool = False  # while memory is short, run what frees most; it has not paid anywhere yet
     gated: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

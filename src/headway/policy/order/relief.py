@@ -10,7 +10,7 @@ from headway.policy.order.emission import announce
 
 
 def freed(gone: Floats, spent_ms: Floats, step_ms: float) -> Floats:
-    """p: rows that leave memory, of those that would if all were run, which takes `spent_ms`; at most what fits into a step."""
+    """p: rows that leave memory in a step, of those that would if all were run, which takes `spent_ms`."""
     return np.asarray(gone * np.minimum(1.0, step_ms / np.maximum(spent_ms, 1e-9)))
 
 
