@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.estimate.delays import (
+    MOST_BINS,
     Epochs,
     Floats,
     moments,
@@ -191,6 +192,44 @@ def test_a_constant_delay_has_no_spread() -> None:
     assert view is not None
     assert (view.mean_ms, view.low_ms, view.high_ms) == (150, 150, 150)
     assert view.mean_sd_ms == view.draw_sd_ms == 0
+
+
+parts = st.lists(st.lists(st.tuples(st.floats(0, 1e4), st.integers(1, 50)), min_size=1, max_size=6), min_size=1, max_size=8)
+
+
+@given(parts)
+def test_however_an_epoch_is_cut_into_batches_its_mean_and_mean_square_are_those_of_its_rows(
+    batches: list[list[tuple[float, int]]],
+) -> None:
+    seen = Epochs()
+    for bins in batches:
+        seen = seen.read(tuple((delay, float(rows)) for delay, rows in bins))
+    assert seen.view() is None  # until its window is swept
+    seen = seen.swept()
+    every = [pair for bins in batches for pair in bins]
+    delays = np.repeat([delay for delay, _ in every], [rows for _, rows in every])
+    assert len(seen.means) == 1
+    assert seen.means[0] == pytest.approx(delays.mean()) and seen.squares[0] == pytest.approx((delays**2).mean())
+
+
+@every_delay
+def test_an_epoch_of_many_batches_holds_what_it_promises_and_does_not_grow(draw: Draw) -> None:
+    rng = np.random.default_rng(45)
+    seen = Epochs()
+    for _ in range(10):
+        for _ in range(40):
+            seen = seen.read(in_32_bins(draw(rng, 50)))
+            assert len(seen.unswept.histogram) <= MOST_BINS
+        seen = seen.swept()
+    view = seen.view(0.95)
+    assert view is not None and view.epochs == 10
+    coming = draw(rng, 20_000)
+    assert ((view.low_ms <= coming) & (coming <= view.high_ms)).mean() >= 0.93
+
+
+def test_a_window_without_rows_is_no_epoch() -> None:
+    seen = Epochs().read(((5.0, 2.0),)).swept()
+    assert seen.swept().swept().means.tolist() == [5]
 
 
 def test_adding_an_epoch_leaves_the_old_history_as_it_was() -> None:

@@ -128,3 +128,14 @@ def test_what_cannot_be_is_refused() -> None:
         Learner(TOP, keep=2)
     with pytest.raises(SettingError, match="one of gp"):
         Learner(TOP, estimator="oracle")
+
+
+@pytest.mark.parametrize("gap", [300.0, 3000.0, 20_000.0])
+def test_whichever_model_learns_latencies_differ_by_no_more_than_a_period(gap: float) -> None:
+    """What every gate does by its definition leaves a model no more than that to say: docs/policies/sltuner.md."""
+    found = []
+    for estimator in ("linear", "isotonic", "svm"):
+        curves = learner_after(40, gap, estimator=estimator, period_s=1.0).curves()
+        assert curves is not None
+        found.append(curves["join"].latency_ms)
+    assert np.ptp(np.array(found), axis=0).max() <= 1000 + 1e-6

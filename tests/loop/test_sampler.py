@@ -252,3 +252,25 @@ def test_what_was_seen_before_a_restart_counts() -> None:
     after = query(tuple(batches)).inputs["rows"].sampler
     assert after is not None and before.inputs["rows"].sampler is not None
     assert after.sampling == before.inputs["rows"].sampler.sampling
+
+
+def test_a_window_whose_sub_streams_lack_rows_is_held_but_no_longer_than_patience() -> None:
+    """A batch before its end finds a tenth of the rows that a window usually has by then."""
+    track, source = query(), Source()
+    played(track, source, 15)
+    end = track.announced
+    due = track.view().due
+    assert due == end and track.view().pending  # announced ahead: the next batch sweeps it
+    usual, few = query(), query()
+    for one, share in ((usual, 1.0), (few, 0.1)):
+        played(one, source, 15)
+        one.swept, one.ripens = EventMs(end - WINDOW_MS), WallMs(end)
+        read = source.between(end - WINDOW_MS, end - 600)
+        cells = tuple(replace(c, rows=round(c.rows * share)) for c in read.substreams)
+        one._sweeping = one.swept
+        seen = (replace(read, substreams=cells),)
+        news = one.saw(BatchSeen("q", 99, WallMs(end - 600), WallMs(end - 550), 50, read.rows, one.swept, seen))
+    assert usual.view().due == end
+    sampler = few.inputs["rows"].sampler
+    assert sampler is not None and few.view().due == end + sampler.sampling.until_ms > end
+    assert news is not None and f"is held for {sampler.sampling.until_ms} ms: its sample lacks rows" in news

@@ -239,7 +239,7 @@ def test_what_comes_from_strangers_is_ignored() -> None:
 
 
 def test_memory_pressure_switches_the_policy_and_back() -> None:
-    world = twelve(Klink(), slots=1)
+    world = twelve(Klink(memory=True), slots=1)
     world.at(20_000, lambda: setattr(world, "memory", 0.9))
     world.at(22_500, lambda: setattr(world, "memory", 0.4))
     world.run(until_ms=40_000)
@@ -250,7 +250,7 @@ def test_memory_pressure_switches_the_policy_and_back() -> None:
 
 
 def test_relief_ends_after_three_seconds_even_if_nothing_was_freed() -> None:
-    world = twelve(Klink(), slots=1)
+    world = twelve(Klink(memory=True), slots=1)
     world.at(20_000, lambda: setattr(world, "memory", 0.9))
     world.run(until_ms=40_000)
     pressed = [e.at for e in world.notebook.entries if e.seen.memory.pressed]

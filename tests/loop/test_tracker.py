@@ -61,11 +61,28 @@ def test_a_batch_comes_in_and_a_view_goes_out() -> None:
     (seen,) = view.inputs
     assert seen.live and not seen.idle and seen.frontier == T + 1_950
     assert 1_500 < seen.rows_per_s < 2_000  # 4000 rows in the 2 s since the first batch began, 1000 in 1.05 s before it
-    assert seen.delay is not None and (seen.delay.epochs, seen.delay.mean_ms) == (2, 50)
+    assert seen.delay is None  # no window was swept yet, so no epoch is over
     assert (view.granted_at, view.waiting_since) == (T + 2_000, T + 2_100)
     assert (view.announced, view.swept, view.pending) == (T, 0, True)
     assert view.fixed_ms + view.per_row_ms * 2_500 == pytest.approx(100, rel=0.02)
     assert view.state_bytes == 128 and view.selectivity == pytest.approx(0.8 * (0.8 + 0.2 * 0.1) + 0.2 * 0.1)
+
+
+def test_an_epoch_ends_with_a_sweep_and_not_with_a_batch() -> None:
+    """Two batches for a window: one epoch, whose delays are those of all rows of both."""
+    track = tracker()
+    track.asked(WallMs(T), FRESH)
+    played(track, 0, T, rows(300, T - 50, delay=40.0), announce=T)
+    played(track, 1, T + 200, rows(100, T + 150, delay=80.0))
+    (seen,) = track.view().inputs
+    assert seen.delay is not None and (seen.delay.epochs, seen.delay.mean_ms) == (1, 50)
+    for number, at in enumerate(range(T + 400, T + 2_400, 200), start=2):
+        played(track, number, at, rows(100, at - 50, delay=20.0))
+    assert track.view().inputs[0].delay == seen.delay  # no window was swept
+    played(track, 12, T + 2_900, rows(1_000, T + 2_850, delay=20.0), announce=T + 3_000)
+    played(track, 13, T + 3_200, rows(100, T + 3_150, delay=20.0))
+    delay = track.view().inputs[0].delay
+    assert delay is not None and (delay.epochs, delay.mean_ms) == (2, 35)
 
 
 def test_a_view_is_made_once_until_something_happens() -> None:
@@ -124,7 +141,7 @@ def test_a_source_that_hands_out_portions_is_never_live() -> None:
 
 def test_a_stream_that_falls_silent_is_idle_until_a_row_comes() -> None:
     track = tracker(idle_after_ms=10_000)
-    played(track, 0, T, rows(10, T))
+    played(track, 0, T, rows(10, T), announce=T - 3_000)
     played(track, 1, T + 9_999, InputSeen("rows", 0))
     assert not track.view().inputs[0].idle
     played(track, 2, T + 10_000, InputSeen("rows", 0))

@@ -1,6 +1,6 @@
 """Windows answered from samples, in virtual time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -137,3 +137,18 @@ def test_the_estimator_is_told_of_all_rows_and_of_the_longest_delay() -> None:
 def test_nothing_is_missing_after_the_longest_delay() -> None:
     view = StreamView(600, 3_000, 3_000, longest_ms=100, delays=((0.0, 0.0), (104.0, 1.0)))
     assert seen_share(view, 100) == 1 > seen_share(view, 0) > 0.95
+
+
+def test_a_window_waits_until_each_sub_stream_has_its_rows() -> None:
+    """The network holds back everything for a while: rows that were made come in up to 1.5 s later than they ever did."""
+    rows = stream("taxi", "CC", 1_000, 30, seed=1)
+    stuck = (rows.event_ms >= 20_000) & (rows.event_ms < 21_000)
+    arrival = np.where(stuck, 21_000 + 1_500.0, rows.arrival_ms)
+    order = np.argsort(arrival, kind="stable")
+    held = replace(rows, event_ms=rows.event_ms[order], arrival_ms=arrival[order], value=rows.value[order])
+    policy = Aion(most_ms=2_000)
+    usual, late = (run("taxi", r, THREE, policy, CHEAP).windows for r in (rows, held))
+    at = next(n for n, w in enumerate(late) if w.end_ms == 21_000)
+    assert usual[at].latency_ms < 50
+    assert late[at].latency_ms > usual[at].latency_ms + 100  # as long as patience: the longest delay known then
+    assert all(w.latency_ms < 50 for w in usual[4:])

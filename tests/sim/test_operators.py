@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from headway.estimate.pressure import Pressure
+from headway.model.time import WallMs
 from headway.sim.operators import Engine, Machine
 from headway.sim.paper import BY_OPERATOR, HOLDS, ORDERS
 from headway.sim.pipelines import PIPELINES, ysb
@@ -99,6 +101,18 @@ def test_turning_to_another_operator_costs_the_default_too() -> None:
     paid = engine("default", queries=40, machine=replace(SMALL, gc=0.0)).run(60, warm_s=30)
     lost = SMALL.switch_ms / SMALL.quantum_ms
     assert paid.processed == pytest.approx((1 - lost) * free.processed, rel=0.01)
+
+
+def test_the_memory_policy_rests_as_long_as_it_ran_as_it_does_live() -> None:
+    """Memory stays full. Pressed again after one cycle, least slack would never have its turn."""
+    e = engine(memory_policy=True)
+    live = Pressure()
+    on = []
+    for now in range(0, 15_000, SMALL.cycle_ms):
+        e.now, live = now, live.step(WallMs(now), 0.95)
+        on.append(e._pressed(0.95))
+        assert on[-1] == live.view().pressed
+    assert 0.45 < sum(on) / len(on) < 0.7
 
 
 def test_short_of_memory_events_are_run_no_further_than_frees_most() -> None:

@@ -1,6 +1,7 @@
 """When the next sweeping watermark will come: the network delay of the last epochs (Klink, Eqs. 2-7)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import sqrt
 
 import numpy as np
@@ -9,22 +10,52 @@ from headway.model.arrays import Floats
 from headway.model.view import DelayView
 
 _NONE: Floats = np.empty(0)
+MOST_BINS = 32  # of an epoch that several batches have read: as many as one of Spark's histograms has
+
+Histogram = tuple[tuple[float, float], ...]  # delay in ms, rows
+
+
+@dataclass(frozen=True, slots=True)
+class Unswept:
+    """What was read since the last sweep: the epoch that is not over yet, however many batches it takes."""
+
+    rows: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+    histogram: Histogram = ()
+
+    def read(self, histogram: Histogram) -> "Unswept":
+        rows = sum(n for _, n in histogram)
+        mean, square = moments(histogram)
+        return Unswept(
+            self.rows + rows, self.total + rows * mean, self.squares + rows * square, joined(self.histogram, histogram)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Epochs:
     """Mean and mean square of the network delay in each of the last `horizon` epochs, and a histogram of the delays.
 
-    The histogram is the list of (delay, rows) that each epoch reported; it serves the empirical quantiles, which a
-    normal curve misses when delays are skewed.
+    An epoch ends with a sweep. The histogram is the list of (delay, rows) that was read in each; it serves the empirical
+    quantiles, which a normal curve misses when delays are skewed.
     """
 
     horizon: int = 400
     means: Floats = field(default_factory=lambda: _NONE)
     squares: Floats = field(default_factory=lambda: _NONE)
-    histogram: tuple[tuple[tuple[float, float], ...], ...] = ()
+    histogram: tuple[Histogram, ...] = ()
+    unswept: Unswept = Unswept()
 
-    def add(self, mean_ms: float, square: float, histogram: tuple[tuple[float, float], ...] = ()) -> "Epochs":
+    def read(self, histogram: Histogram) -> "Epochs":
+        """After a batch with these (delay, rows); they count once their epoch is over."""
+        return replace(self, unswept=self.unswept.read(histogram)) if histogram else self
+
+    def swept(self) -> "Epochs":
+        """After a sweep: what was read since the last one is an epoch, unless nothing was."""
+        last = self.unswept
+        return self.add(last.total / last.rows, last.squares / last.rows, last.histogram) if last.rows > 0 else self
+
+    def add(self, mean_ms: float, square: float, histogram: Histogram = ()) -> "Epochs":
         """The history after one more epoch, whose rows had this mean delay and mean squared delay."""
         return Epochs(
             self.horizon,
@@ -56,7 +87,24 @@ class Epochs:
         return weighted_quantile(lower, rows, tail), weighted_quantile(upper, rows, 1 - tail)
 
 
-def moments(histogram: tuple[tuple[float, float], ...]) -> tuple[float, float]:
+def joined(one: Histogram, other: Histogram) -> Histogram:
+    """Two histograms as one; where it has too many bins, the two closest become one, again and again."""
+    if not one or not other:
+        return one or other
+    bins = sorted((*one, *other))
+    gaps = [after[0] - before[0] for before, after in pairwise(bins)]
+    while len(bins) > MOST_BINS:
+        n = min(range(len(gaps)), key=gaps.__getitem__)
+        (at, rows), (next_at, more) = bins[n : n + 2]
+        bins[n : n + 2] = [((at * rows + next_at * more) / (rows + more), rows + more)]
+        del gaps[n]
+        for gap in (n - 1, n):
+            if 0 <= gap < len(gaps):
+                gaps[gap] = bins[gap + 1][0] - bins[gap][0]
+    return tuple(bins)
+
+
+def moments(histogram: Histogram) -> tuple[float, float]:
     """Mean and mean square of the delays in a histogram; 0 of an empty one.
 
     Spark's histogram stands for rows by their mean, bin by bin: the mean is exact, and the mean square short of the
@@ -66,7 +114,7 @@ def moments(histogram: tuple[tuple[float, float], ...]) -> tuple[float, float]:
     return float(delay @ rows / rows.sum()), float(delay**2 @ rows / rows.sum())
 
 
-def spans(histograms: tuple[tuple[tuple[float, float], ...], ...]) -> tuple[Floats, Floats, Floats]:
+def spans(histograms: tuple[Histogram, ...]) -> tuple[Floats, Floats, Floats]:
     """From where to where the rows of each bin may have been, halfway to its neighbours in the same epoch, and how many.
 
     A bin stands for rows on either side of it. Taken for a point, the first bin of a Zipf's delays lies above the shortest

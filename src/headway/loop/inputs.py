@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from headway.estimate.delays import Epochs, moments
+from headway.estimate.delays import Epochs
 from headway.estimate.rates import Rate
 from headway.estimate.tail import Tail
 from headway.loop.liveness import LEAD_MS, Liveness
@@ -56,11 +56,12 @@ class InputTracker:
         skew_ms: int = 0,
         left: bool = False,
         asked: WallMs | None = None,
+        swept: bool = False,
     ) -> None:
         """Take in what a batch that began then read; rows older than `refused_below` were late.
 
         `skew_ms` is how far the wall clock, by which delays are taken, is ahead of ours. `left`: more had come than that.
-        `asked` is when the source was asked, if that was before.
+        `asked` is when the source was asked, if that was before. `swept`: the batch acted upon a new watermark.
         """
         # The first batch has no batch before it to count from: its rows have come since the oldest of them.
         since = self.read_at if self.read_at is not None else seen.oldest
@@ -73,8 +74,9 @@ class InputTracker:
         by_ours = seen.delays if self.spec.arrives or not skew_ms else tuple((d - skew_ms, n) for d, n in seen.delays)
         told = bool(skew_ms) and not self.spec.arrives
         self.agrees = (told and self.liveness.fresh_by(by_ours), told and self.liveness.fresh_by(seen.delays))
-        if seen.delays:
-            self.epochs = self.epochs.add(*moments(by_ours), by_ours)
+        self.epochs = self.epochs.read(by_ours)
+        if swept:
+            self.epochs = self.epochs.swept()
         for part in seen.parts:
             self.parts.setdefault(part.part, PartTracker()).saw(part, began)
         patience_ms = self._patience(seen)
@@ -94,8 +96,8 @@ class InputTracker:
             late_rows=self.view.late_rows + late_rows(seen, refused_below, wall - self._least_ms, wall),
             timeless=self.view.timeless + seen.timeless,
             future=self.view.future + seen.future,
-            # A sample's window waits for nobody's delay: it goes when we let it go.
-            delay=self.epochs.view(self.confidence) if self.sampler is None else None,
+            # A sample's window waits for nobody's delay. Of others what is known changes when an epoch ends, with a sweep.
+            delay=self.epochs.view(self.confidence) if swept and self.sampler is None else self.view.delay,
         )
         self._judge(bool(slow))
 

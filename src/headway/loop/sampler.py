@@ -7,6 +7,7 @@ from math import sqrt
 
 import numpy as np
 
+from headway.estimate.complete import hold_ms
 from headway.estimate.delays import normal_half_width
 from headway.estimate.substreams import WAITED_MS, SubStreams, fitting_sub_ms
 from headway.model.deadline import Deadlines
@@ -73,14 +74,23 @@ class Sampler:
         whole = {name: round(value * MILLION) for name, value in told.items()}
         return {**whole, "sub": self.sub_ms, "every": self.every_ms, "first": self.first_ms}
 
+    def held_ms(self, end: EventMs, read_at: WallMs) -> int:
+        """How long after its end a window waits, given what had been read of it by a batch that began then."""
+        starts = range(end - self.view.places * self.sub_ms, end, self.sub_ms)
+        rows = [self._rows_between(start, start + self.sub_ms) for start in starts]
+        return hold_ms(self.sampling, self.view, rows, read_at - end)
+
     @property
     def unsure(self) -> float:
         """How far the share that we expect to see is off, as a rule; as if we had once seen it off by a guess."""
         return float(np.sqrt(np.mean(np.square([*self._off, GUESS]))))
 
     def _rows(self, end: EventMs) -> int:
+        return self._rows_between(end - self.window_ms, end)
+
+    def _rows_between(self, start: int, end: int) -> int:
         last = end // CELL_MS
-        return sum(self._cells.get(cell, 0) for cell in range(last - self.window_ms // CELL_MS, last))
+        return sum(self._cells.get(cell, 0) for cell in range(last - (end - start) // CELL_MS, last))
 
     def _check(self) -> None:
         """Of windows that nobody will come late for any more, the share that was seen is known."""

@@ -90,24 +90,37 @@ class QueryTracker:
             if (ends := read.get((tracker.spec.source or "").partition("@")[0])) is not None:
                 tracker.read = ReadSoFar(ends)
             tracker.view = replace(tracker.view, backlog=None, backlog_at=None)
+        # Until something is announced Spark's own watermark is ten years back, and says nothing.
+        took = EventMs((batch.watermark or 0) if self._sweeping else 0)
+        swept = took > self._took
         for seen in batch.inputs:
             if seen.name in self.inputs:
-                self.inputs[seen.name].saw(seen, batch.began, self.refusing, skew_ms, batch.left, asked)
+                self.inputs[seen.name].saw(seen, batch.began, self.refusing, skew_ms, batch.left, asked, swept)
         rows = sum(seen.rows for seen in batch.inputs)
         self.had_rows = rows > 0
         if rows:
             self.selectivity = 0.8 * self.selectivity + 0.2 * min(1.0, batch.state_updated / rows)
         self.state_rows, self.state_bytes = batch.state_rows, batch.state_bytes
         self._view = None
-        # Until something is announced Spark's own watermark is ten years back, and says nothing.
-        took = EventMs((batch.watermark or 0) if self._sweeping else 0)
-        if self.tuning is not None and took > self._took:
+        if self.tuning is not None and swept:
             self._tune(batch, took)
         self.swept = max(self.swept, took, self._sweeping)
         self._took, self.refusing = took, EventMs(batch.watermark or 0)
+        held = self._hold(batch.began)
         if took < self._sweeping:
             return f"announced watermark {self._sweeping} did not take: batch {batch.batch} ran with {took}"
-        return "; ".join(tracker.news for tracker in self.inputs.values() if tracker.news) or None
+        return "; ".join(news for news in (*(tracker.news for tracker in self.inputs.values()), held) if news) or None
+
+    def _hold(self, read_at: WallMs) -> str | None:
+        """The window that is announced ahead waits if its sample lacks rows by what was read so far; says so."""
+        if self.announced <= self.swept or self.ripens == 0:
+            return None
+        samplers = [tracker.sampler for tracker in self.inputs.values() if tracker.sampler is not None]
+        until = max((self.announced + sampler.held_ms(self.announced, read_at) for sampler in samplers), default=0)
+        if until <= self.ripens:
+            return None
+        held, self.ripens = until - self.ripens, WallMs(until)
+        return f"the window that ends at {self.announced} is held for {held} ms: its sample lacks rows"
 
     def _tune(self, batch: BatchSeen, watermark: EventMs) -> None:
         """A window has come out: what that says of the slack threshold under which it did."""

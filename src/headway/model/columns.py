@@ -38,8 +38,9 @@ class Columns:
     window_ms: Floats
     split_load: Floats
     reads_every: Floats  # ms between batches that only read, since no window is due; 0 where one is
-    # By input, as many as the query with most of them has: low, high and mean of its delay, and the standard deviations of
-    # the mean and of a single one. Not a number while unknown; a mean of infinity where there is no such input.
+    # By input, as many as the query with most of them has: low, high and mean of the delay of its watermarks, and the
+    # standard deviations of the mean and of a single one. Not a number while unknown, or where we send the watermark ourselves: then
+    # it comes when the query is due. A mean of infinity where there is no such input.
     delays: Floats
 
     @classmethod
@@ -120,5 +121,5 @@ def _delays(view: "QueryView", width: int) -> list[tuple[float, ...]]:
 
 
 def _delay(given: "InputView") -> tuple[float, ...]:
-    d = given.delay
+    d = given.delay if given.source_sends else None
     return _UNKNOWN if d is None else (d.low_ms, d.high_ms, d.mean_ms, d.mean_sd_ms, d.draw_sd_ms)

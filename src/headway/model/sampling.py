@@ -116,6 +116,10 @@ class Sampling:
     because: str
     keys: Mapping[int, float] = field(default_factory=dict)  # groups of which only this share is wanted, not `share`
     needed: int = 0  # rows of a window's sample
+    # By place: rows that must have come in of a sub-stream before its window goes (Algorithm 4); empty: none must. A window
+    # that lacks them waits, but no longer than `until_ms` after its end.
+    least: tuple[float, ...] = ()
+    until_ms: int = 0
 
     def rate(self, place: int, key: int | None = None) -> float:
         """theta: with which probability a row is taken that has come in (Eq. 4.8)."""

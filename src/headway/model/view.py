@@ -54,6 +54,7 @@ class InputView:
     caught_at: WallMs | None = None  # where a source hands out portions: when all had been read; None: at any look
     slt_ms: int | None = None  # behind a slack gate: see `ripe_at_gate`
     slowest: EventMs | None = None  # the newest event time of that partition which is furthest behind; None: one is unheard
+    source_sends: bool = False  # its watermarks come from the source, delayed as its rows are; else we send them ourselves
 
     def held(self, due: int, end: int) -> int:
         """When a window that ends there may be swept, which would be due then if nobody were behind."""

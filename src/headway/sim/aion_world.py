@@ -1,17 +1,17 @@
 """Windows that are answered from samples, in virtual time: batches that read what has come in, take a part, and emit.
 
-A window is due at its end plus the policy's wait, and its batch begins then or when the batch before it is done, whichever
-is later. It reads what had come in when the window was due, takes each row with the rate of its place, and emits the window;
-then the estimator is told of all rows that were read, and the policy decides about the next batch. Live, it is the same
-objects that do so. Who cannot keep up has a queue of batches, each of one window's rows: Spark would make ever larger ones
-and emit several windows at the end of each, which is no better.
+A window is due at its end plus the policy's wait, and when its sub-streams have the rows that they must have; its batch
+begins then or when the batch before it is done, whichever is later. It reads what had come in when the window was due, takes
+each row with the rate of its place, and emits the window; then the estimator is told of all rows that were read, and the
+policy decides about the next batch. Live, it is the same objects that do so. Who cannot keep up has a queue of batches, each
+of one window's rows: Spark would make ever larger ones and emit several windows at the end of each, which is no better.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import log1p, sqrt
+from math import ceil, log1p, sqrt
 from time import perf_counter
 
 import numpy as np
@@ -128,7 +128,7 @@ def run(
     each = zip(known.numbers, known.answers.tolist(), known.rows.tolist(), costs.luck(len(known.rows), seed), strict=True)
     for number, truly, happened, luck in each:
         end_ms = (number + 1.0) * windows.slide_ms
-        due_ms = max(end_ms + decided.wait_ms, due_ms)
+        due_ms = max(end_ms + decided.wait_ms, due_ms, end_ms + held_ms(rows, end_ms, decided))
         begins_ms = max(due_ms, free_ms)
         upto = int(np.searchsorted(rows.arrival_ms, due_ms, side="right"))
         batch, read = slice(read, upto), upto
@@ -178,6 +178,22 @@ def _take(
             sample[p].append(_Taken(at + batch.start, rate[at]))
         total += len(at)
     return total
+
+
+def held_ms(rows: Rows, end_ms: float, decided: Sampling) -> float:
+    """How long after its end a window waits until each of its last sub-streams has the rows that it must have (Algorithm 4).
+
+    Here, as in the paper's engine, every row is seen as it comes in; live, only what a batch has read is.
+    """
+    start_ms = end_ms - len(decided.least) * SUB_MS
+    coming = slice(*np.searchsorted(rows.arrival_ms, [start_ms, end_ms + decided.until_ms]))
+    arrival, place = rows.arrival_ms[coming], np.floor((rows.event_ms[coming] - start_ms) / SUB_MS)
+    held = 0.0
+    for p, least in enumerate(decided.least):
+        if (count := ceil(least - 1e-9)) > 0:
+            came = arrival[place == p]
+            held = max(held, float(came[count - 1]) - end_ms if count <= len(came) else float(decided.until_ms))
+    return held
 
 
 def seen_share(view: StreamView, after_ms: float) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.model.arrays import Floats
+from headway.policy.order.relief import freed
 from headway.sim.layout import tail_costs
 
 
@@ -23,9 +24,8 @@ def most_freed(
     best, stop = np.zeros(len(queue)), np.full(len(queue), len(cost))
     for k in range(1, len(cost)):
         left = np.clip(reach[k] * selectivity[k] / reach[: k + 1], 0.0, 1.0)  # of an event queued there
-        freed = behind[:, : k + 1] @ (1 - left)
         spent = behind[:, : k + 1] @ tail_costs(cost, reach, np.array([k + 1]))[0, : k + 1]
-        freed = freed * np.minimum(1.0, cycle_ms / np.maximum(spent, 1e-9))
-        better = freed > best * (1 + 1e-9)
-        best, stop = np.where(better, freed, best), np.where(better, k + 1, stop)
+        here = freed(behind[:, : k + 1] @ (1 - left), spent, cycle_ms)
+        better = here > best * (1 + 1e-9)
+        best, stop = np.where(better, here, best), np.where(better, k + 1, stop)
     return best, stop

@@ -11,7 +11,7 @@ meanwhile, as a benchmark's does that waits for the system under test.
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import process_time
 from typing import Any, Protocol
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.estimate.delays import Epochs
+from headway.estimate.pressure import Pressure
 from headway.model.arrays import Floats
 from headway.model.deadline import Deadlines, Grid
 from headway.model.time import EventMs, WallMs
@@ -69,7 +70,7 @@ class Machine:
     switch_ms: float = 0.5  # a core that turns to another query
     quantum_ms: int = 20  # how finely the operating system shares, for the default
     pressed: float = 0.8  # b: from this share of the bound on, Klink's memory policy is on
-    calm_after_ms: int = 3_000  # it ends after that, or when half is freed
+    calm_after_ms: int = 3_000  # it ends after that, or when half is freed, and rests as long
 
 
 PAPER = Machine()
@@ -146,7 +147,7 @@ class Engine:
         self.next_in = np.full(queries, np.inf)  # when the next mark is ingested
         self.epochs = [[Epochs() for _ in range(pipeline.inputs)] for _ in range(queries)]
         rate = pipeline.events_per_s / pipeline.inputs
-        fresh = tuple(InputView(f"in{i}", 0, live=True, rows_per_s=rate) for i in range(pipeline.inputs))
+        fresh = tuple(InputView(f"in{i}", 0, True, rows_per_s=rate, source_sends=True) for i in range(pipeline.inputs))
         self.inputs: list[tuple[InputView, ...]] = [fresh] * queries
         self.foresees = hasattr(policy, "confidence")  # only then does it look at delays
         self.learnt = [False] * queries  # there are delays that the views of its inputs do not show yet
@@ -155,8 +156,7 @@ class Engine:
         self.views: list[QueryView | None] = [None] * queries
         self.held = np.zeros(queries, dtype=bool)  # has its turn still
         self.ran_operator = np.repeat(self.starts[:, None], self.k, axis=1)
-        self.pressed_since: int | None = None
-        self.pressed_from = 0.0
+        self.pressure = Pressure(machine.pressed, machine.calm_after_ms)
         self.trace = Trace(ideal_ms=self.whole_ms)
 
     # ---- the run
@@ -356,14 +356,9 @@ class Engine:
             self.queue[sent, stop[sent]] += n[sent] * share[stop[sent]]
 
     def _pressed(self, used: float) -> bool:
-        """The memory policy is on from the bound `b` until half is freed or its time is over."""
-        if self.pressed_since is None and used >= self.machine.pressed:
-            self.pressed_since, self.pressed_from = self.now, used
-        elif self.pressed_since is not None:
-            over = self.now - self.pressed_since >= self.machine.calm_after_ms
-            if over or used <= self.pressed_from / 2:
-                self.pressed_since = None
-        return self.pressed_since is not None
+        """The memory policy is on by the same rule as live, its rests included."""
+        self.pressure = self.pressure.step(WallMs(self.now), used)
+        return self.pressure.view().pressed
 
     def _view(self, q: int) -> QueryView:
         view = self.views[q]
@@ -373,8 +368,7 @@ class Engine:
             if self.learnt[q] and self.foresees:
                 self.learnt[q] = False
                 self.inputs[q] = tuple(
-                    InputView(i.name, 0, live=True, rows_per_s=i.rows_per_s, delay=e.view(self.confidence))
-                    for i, e in zip(self.inputs[q], self.epochs[q], strict=True)
+                    replace(i, delay=e.view(self.confidence)) for i, e in zip(self.inputs[q], self.epochs[q], strict=True)
                 )
             view = self.views[q] = QueryView(
                 f"q{q:04d}", self.inputs[q], self.deadlines[q], waiting_since=WallMs(ran),

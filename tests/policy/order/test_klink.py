@@ -1,5 +1,7 @@
 """Klink by hand: every number here can be checked with pen and paper, or with a brute-force integral."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -104,25 +106,36 @@ def test_without_a_known_delay_slack_is_time_left_less_cost() -> None:
     assert slack_of(view) == pytest.approx(700 - 200)
 
 
-def test_patience_outlasts_the_delays() -> None:
-    view = query("a", stream(patience_ms=200, delay=spread()), due_in=700, fixed_ms=100.0, per_row_ms=0.0)
+@pytest.mark.parametrize("patience_ms", [0, 50, 200])
+def test_we_send_the_watermark_so_it_comes_when_patience_ends_however_long_the_tail(patience_ms: int) -> None:
+    late = stream(patience_ms=patience_ms, delay=spread(900, half=800))
+    view = query("a", late, due_in=700, fixed_ms=100.0, per_row_ms=0.0)
+    assert slack_of(view) == pytest.approx(600)
+
+
+def sent(name: str = "rows", patience_ms: int = 0, mean: float = 60.0) -> InputView:
+    """An input whose source sends the watermarks, as in the paper's engine."""
+    return stream(name, patience_ms=patience_ms, delay=spread(mean), source_sends=True)
+
+
+def test_patience_outlasts_the_delays_of_a_source_that_sends_the_watermark() -> None:
+    view = query("a", sent(patience_ms=200), due_in=700, fixed_ms=100.0, per_row_ms=0.0)
     assert slack_of(view) == pytest.approx(600)  # all delays are under 200 ms: the release decides
 
 
-def test_impatience_makes_the_network_decide() -> None:
-    view = query("a", stream(patience_ms=0, delay=spread()), due_in=700, fixed_ms=100.0, per_row_ms=0.0)
+def test_a_watermark_of_the_source_comes_when_the_network_brings_it() -> None:
+    view = query("a", sent(), due_in=700, fixed_ms=100.0, per_row_ms=0.0)
     assert slack_of(view) == pytest.approx(700 + 100 - 100)  # one step of 120 ms, cut at the interval's end
 
 
 def test_the_interval_of_the_paper_is_narrower() -> None:
-    view = query("a", stream(patience_ms=0, delay=spread()), due_in=700, fixed_ms=100.0, per_row_ms=0.0)
+    view = query("a", sent(), due_in=700, fixed_ms=100.0, per_row_ms=0.0)
     assert slack_of(view, Klink(interval="paper")) == pytest.approx(700 + 60 + 1.96 * 2 - 100, abs=0.01)
     assert slack_of(view, Klink(interval="paper", confidence=0.5)) == pytest.approx(700 + 60 + 0.6745 * 2 - 100, abs=0.01)
 
 
 def test_a_join_has_the_least_slack_of_its_inputs() -> None:
-    quick = stream("quick", patience_ms=0, delay=spread(60))
-    slow = stream("slow", patience_ms=0, delay=spread(900))
+    quick, slow = sent("quick", mean=60), sent("slow", mean=900)
     both = query("a", slow, quick, due_in=700, fixed_ms=100.0, per_row_ms=0.0)
     assert slack_of(both) == slack_of(query("a", quick, due_in=700, fixed_ms=100.0, per_row_ms=0.0)) == pytest.approx(700)
 
@@ -205,6 +218,16 @@ def test_a_heavy_query_gets_a_batch_before_its_deadline_that_announces_it() -> N
     assert "due in 1000 ms, its rows first" in decision.because
     light = heavy(deadlines=grid, announced=NOW - 2_200, swept=NOW - 2_200, per_row_ms=0.0001)
     assert isinstance(Klink().decide(snapshot(light)), Hold)
+
+
+def test_a_tail_longer_than_patience_does_not_put_off_the_batch_before_the_deadline() -> None:
+    """The rows of the tail may come seconds later; the window goes out at NOW + 1000 all the same."""
+    grid = Deadlines((Grid(3_000, 800),))
+    tail = DelayView(50, 900.0, 20.0, 2_000.0, 10.0, 6_000.0)
+    view = heavy(deadlines=grid, announced=NOW - 2_200, swept=NOW - 2_200)
+    late = replace(view, inputs=tuple(replace(i, delay=tail) for i in view.inputs))
+    assert Klink().decide(snapshot(late)) == Klink().decide(snapshot(view))
+    assert isinstance(Klink().decide(snapshot(late)), Grant)
 
 
 def test_its_second_batch_sweeps_when_it_is_due_and_announces_nothing() -> None:

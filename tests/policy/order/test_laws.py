@@ -13,7 +13,7 @@ from headway.model.view import QueryView, Snapshot
 from headway.policy.order import FirstCome, HighestRate, Klink, ResponseRatio, RoundRobin, StreamBox
 from model.making import ALIGNED_MS, NOW, query, shifted, snapshots, stream
 
-KLINKS: list[OrderPolicy] = [Klink(), Klink(interval="paper"), ResponseRatio()]
+KLINKS: list[OrderPolicy] = [Klink(), Klink(interval="paper"), Klink(memory=True), ResponseRatio()]
 WORK_CONSERVING: list[OrderPolicy] = [FirstCome(), RoundRobin(), HighestRate(), StreamBox()]
 
 every_order_policy = pytest.mark.parametrize("policy", KLINKS + WORK_CONSERVING, ids=repr)
@@ -219,3 +219,12 @@ def test_one_in_thousands_is_found(policy: OrderPolicy, many: int) -> None:
     crowd.insert(many // 2, urgent)
     decision = policy.decide(Snapshot(NOW, tuple(crowd), slots=4))
     assert isinstance(decision, Grant) and decision.query == "needle"
+
+
+@every_klink
+@given(snap=snapshots())
+def test_how_late_rows_are_decides_nothing_where_we_send_the_watermarks(policy: OrderPolicy, snap: Snapshot) -> None:
+    """A window goes out when patience ends, whatever the tail of its delays: of two worlds that differ in nothing else,
+    the same query is served."""
+    calm = [replace(q, inputs=tuple(replace(i, delay=None) for i in q.inputs)) for q in snap.queries]
+    assert policy.decide(snap) == policy.decide(replace(snap, queries=tuple(calm)))

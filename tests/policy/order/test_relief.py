@@ -1,9 +1,12 @@
 """While memory is short: p = queued x (1 - selectivity), at most what fits into a step; ties by slack."""
 
+from dataclasses import replace
+
 import pytest
 
+from headway.model.deadline import Deadlines, Grid
 from headway.model.decision import Decision, Grant, Hold
-from headway.model.view import MemoryView, QueryView
+from headway.model.view import DelayView, MemoryView, QueryView
 from headway.policy.order import Klink
 from headway.policy.order.relief import freed_rows
 from model.making import NOW, query, snapshot, stream
@@ -18,7 +21,7 @@ def light(name: str, rows_per_s: float, selectivity: float, **more: object) -> Q
 
 
 def decide(*queries: QueryView) -> Decision:
-    return Klink().decide(snapshot(*queries, memory=SHORT))
+    return Klink(memory=True).decide(snapshot(*queries, memory=SHORT))
 
 
 def test_freed_rows_are_queued_rows_that_leave_no_state_behind() -> None:
@@ -52,6 +55,17 @@ def test_ties_go_to_the_least_slack_then_to_the_name() -> None:
     assert isinstance(decision, Grant) and decision.query == "a"
 
 
+def test_a_long_tail_of_delays_makes_no_window_less_urgent() -> None:
+    """Both free as much. The window of `tail` is due a second before the other's, whatever its stragglers do."""
+    tail = DelayView(50, 900.0, 20.0, 2_000.0, 10.0, 6_000.0)
+    other = light("other", 1_000, 0.0, swept=NOW - 1_000, announced=NOW - 1_000, deadlines=Deadlines((Grid(3_000, 2_000),)))
+    sooner = light("tail", 1_000, 0.0, swept=NOW - 2_000, announced=NOW - 2_000, deadlines=Deadlines((Grid(3_000, 1_000),)))
+    sooner = replace(sooner, inputs=tuple(replace(i, delay=tail) for i in sooner.inputs))
+    assert other.due == NOW + 2_200 and sooner.due == NOW + 1_200
+    decision = decide(other, sooner)
+    assert isinstance(decision, Grant) and decision.query == "tail"
+
+
 def test_a_watermark_announced_ahead_is_not_swept_early_however_short_memory_is() -> None:
     ahead = query("ahead", stream(rows_per_s=50_000.0), due_in=800, selectivity=0.0)
     decision = decide(ahead, light("other", 10, 0.0))
@@ -76,5 +90,5 @@ def test_when_no_batch_would_free_anything_what_is_due_still_runs() -> None:
 
 def test_without_the_memory_policy_slack_decides_as_ever() -> None:
     urgent, big = light("urgent", 100, 0.1, swept=NOW - 9_000, announced=NOW - 9_000), light("big", 5_000, 0.5)
-    decision = Klink(memory=False).decide(snapshot(urgent, big, memory=SHORT))
+    decision = Klink().decide(snapshot(urgent, big, memory=SHORT))
     assert isinstance(decision, Grant) and decision.query == "urgent"

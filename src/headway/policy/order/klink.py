@@ -35,7 +35,7 @@ class Klink:
     # A batch before the one that emits must spare the window this many fixed parts, less where cores idle,
     split: float = 1.0
     before: int = 5  # and there are at most so many of them, ever smaller
-    memory: bool = True  # while memory is short, run what frees most
+    memory: bool = False  # while memory is short, run what frees most; it has not paid anywhere yet
     gated: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -85,12 +85,17 @@ class Klink:
         return slack
 
     def slack_ms(self, seen: Columns, now: WallMs) -> Floats:
-        """Expected slack of each query: the least over its inputs (section 3.3); minus infinity for an unknown one."""
+        """Expected slack of each query: the least over its inputs (section 3.3); minus infinity for an unknown one.
+
+        Where we send the watermark there is nothing to expect: it comes when the query is due, however late rows may be.
+        """
         unknown = np.isneginf(seen.due)
         # Time counts from now: epoch milliseconds leave a float too few digits for fractions, and two queries with the same
         # slack would tie at one hour of the day and not at another.
         release = np.where(unknown, 0.0, seen.due - now)
         cost, start = seen.cost_ms(now), seen.deadline - now
+        if not np.isfinite(seen.delays[:, :, 2]).any():
+            return np.where(unknown, -inf, release - cost)
         least = np.full(len(release), inf)
         for of_input in range(seen.width):
             low, high, mean, sd = self._sweep(seen, of_input, start, release)
@@ -106,7 +111,7 @@ class Klink:
         if self.interval == "paper":
             half = normal_half_width(self.confidence) * mean_sd
             low, high, sd = mean - half, mean + half, mean_sd
-        # Nothing known of its delay, or no window ends with its next batch: that comes when we let it go.
+        # We send it, or nothing is known of its delay, or no window ends with its next batch: it comes when we let it go.
         known = seen.live & np.isfinite(mean) & (seen.reads_every == 0)
         at = [np.where(known, start + x, release) for x in (low, high, mean)]
         return at[0], at[1], at[2], np.where(known, sd, 0.0)
@@ -124,8 +129,6 @@ class Klink:
         matters = np.flatnonzero(seen.waiting & (~whole | (wanted <= now)))
         if len(matters):
             slack[matters] = self.slack_ms(seen.take(matters), now)
-        # A window that is due waits for no watermark any more: we let it go ourselves, however late its rows once were.
-        slack = np.where(seen.due <= now, seen.due - now - seen.cost_ms(now), slack)
         before = np.zeros(len(wanted), dtype=np.intp)
         sooner = np.flatnonzero(seen.waiting & ~whole & (wanted > now))
         if len(sooner):
@@ -200,8 +203,8 @@ def expected_slack(
     """Eq. 8: slack over the steps of the interval, each weighed by the chance that the watermark comes in it.
 
     Corrected from the print: steps before now are out (Eq. 9), the standard deviation scales the normal curve, not the
-    variance (Eq. 10). The weights are divided by their sum, so that the confidence does not shrink the slack. And the
-    sweeping watermark cannot come before our own patience lets it go at `release`.
+    variance (Eq. 10). The weights are divided by their sum, so that the confidence does not shrink the slack. And a
+    watermark that a source sends takes no effect before our own patience lets it, at `release`.
     """
     start = np.maximum(low, now)
     stop = np.maximum(high, start)

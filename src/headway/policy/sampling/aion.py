@@ -14,6 +14,7 @@ from headway.policy.sampling.promise import LEAST_KNOWN, Promise, unknown
 WHOLE = 0.95  # who needs so much of its rows is not sampled: to leave out the rest would save nothing
 MOST_KEYS = 256  # groups with a rate of their own
 STRAY = 2.0  # standard deviations by which a window may have more rows than expected, or fewer
+CHANCE = 3.0  # standard deviations by which a sub-stream may have fewer rows before its window is held for it
 MARGIN = 1.1  # more rows than Eq. 4.4: a bound that is kept on average is missed in every other run of a hundred windows
 LEAST_CORRELATION = 0.05
 SURE_CORRELATION = 5.0  # standard errors
@@ -60,7 +61,8 @@ class Aion(Promise):
         keys = {key: own for key, own in zip(wish.keys, made.tolist(), strict=True) if own < WHOLE}
         goes = f"{enough(seen, wish)}; {self._goes(seen, wait)}"
         because = f"delay goes with value, r = {seen.correlation:.2f}: {goes}" if waits_for_all else goes
-        return Sampling(share if share < WHOLE else 1.0, arrived, wait, because, keys, ceil(wish.needed))
+        said = Sampling(share if share < WHOLE else 1.0, arrived, wait, because, keys, ceil(wish.needed))
+        return replace(said, least=least_rows(seen, said), until_ms=max(wait, self.longest_ms(seen)))
 
     def _goes(self, seen: StreamView, wait: int) -> str:
         there = f"{seen.window_arrived(wait):.1%} of the window, {seen.arrived(wait):.0%} of its last {seen.sub_ms} ms"
@@ -129,6 +131,19 @@ def arrived_by_place(seen: StreamView, wait_ms: float) -> tuple[float, ...]:
 def slide_arrived(seen: StreamView, wait_ms: float) -> float:
     """The share that is there of the rows since the last window's end."""
     return replace(seen, window_ms=seen.places * seen.sub_ms).window_arrived(wait_ms)
+
+
+def least_rows(seen: StreamView, said: Sampling) -> tuple[float, ...]:
+    """n_i by place, as rows that must have come in: of so many, the rate of its place takes n_i.
+
+    A sub-stream may have fewer rows than others by chance. It is not waited for unless it lacks more than that: with two
+    deviations one window in ten would wait for rows that never were.
+    """
+    arrived = np.array(said.arrived)
+    share = float(np.minimum(said.share, arrived).mean())  # of a window, as planned
+    needed = said.needed * seen.sub_ms / seen.window_ms / max(share, 1e-9)
+    by_chance = CHANCE * max(seen.rows_sd, sqrt(seen.rows))
+    return tuple(np.maximum(0.0, arrived * min(needed, seen.rows) - by_chance).tolist())
 
 
 def made_up(share: Floats, arrived: tuple[float, ...]) -> Floats:
