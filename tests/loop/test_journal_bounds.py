@@ -17,8 +17,8 @@ from headway.errors import HeadwayError
 from headway.loop import journal as writer
 from headway.loop import journal_file
 from headway.loop.backlog import Backlog
-from headway.loop.controller import Entry
 from headway.loop.journal import Journal, JournalReader
+from headway.loop.kernel import Entry
 from headway.model.decision import Grant, Hold
 from headway.model.message import BatchSeen, InputSeen
 from headway.model.time import EventMs, WallMs

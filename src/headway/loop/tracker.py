@@ -8,6 +8,7 @@ from typing import Any
 from headway.estimate.costs import BatchCost
 from headway.estimate.slack_reports import Report
 from headway.loop.inputs import InputTracker
+from headway.loop.kernel import Question
 from headway.loop.partitions import Partitions, Standing
 from headway.loop.sampler import Sampler
 from headway.loop.unread import ReadSoFar
@@ -64,7 +65,16 @@ class QueryTracker:
         sampler = Sampler(given.sampling, self.spec.deadlines, self.spec.window_ms)
         for seen in (i for batch in self.spec.past for i in batch.inputs if i.name == given.name):
             sampler.saw(seen)
+        sampler.sampling = given.sampling.decide(sampler.view)
         return sampler
+
+    def questions(self) -> list[Question[Any, Any, Any]]:
+        """What is asked about its inputs, whenever a batch of it has been told of."""
+        asked = (tracker.question(self.spec.name, self._told_anew) for tracker in self.inputs.values())
+        return [question for question in asked if question is not None]
+
+    def _told_anew(self) -> None:
+        self._view = None
 
     def by_our_clock(self, batch: BatchSeen) -> BatchSeen:
         """The same by our clock. Its wall clock may have been set since it was let through, and Spark does not say when."""
@@ -76,7 +86,7 @@ class QueryTracker:
     def saw(self, batch: BatchSeen, skew_ms: int = 0) -> str | None:
         """Take in a finished batch, whose delays are by a wall clock so far ahead of ours.
 
-        Says what is wrong if a watermark that was announced did not take, or what is new."""
+        Says what is wrong if a watermark that was announced did not take."""
         if batch.batch in self._told:
             return None
         if not self._told and batch.dropped:  # the first after a start: by which watermark it refused, nobody says
@@ -107,7 +117,7 @@ class QueryTracker:
         self._took, self.refusing = took, EventMs(batch.watermark or 0)
         if took < self._sweeping:
             return f"announced watermark {self._sweeping} did not take: batch {batch.batch} ran with {took}"
-        return "; ".join(tracker.news for tracker in self.inputs.values() if tracker.news) or None
+        return None
 
     def _tune(self, batch: BatchSeen, watermark: EventMs) -> None:
         """A window has come out: what that says of the slack threshold under which it did."""
