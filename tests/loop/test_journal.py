@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from headway.errors import HeadwayError
-from headway.loop.controller import Entry
 from headway.loop.journal import Journal, JournalReader
+from headway.loop.kernel import Entry
 from headway.loop.replay import replay
 from headway.model.deadline import window
 from headway.model.decision import Grant, Hold

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from headway.errors import SettingError
-from headway.policy import load, order
-from headway.policy.load import KINDS, order_policy
+from headway.policy import load, order, patience, sampling
+from headway.policy.load import KINDS, order_policy, policy_of, question_of
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,23 @@ def test_a_line_of_text_becomes_a_policy(text: str, policy: object) -> None:
 
 
 def test_every_policy_has_a_name() -> None:
-    assert {cls.__name__ for cls in KINDS.values()} == set(order.__all__)
+    assert {cls.__name__ for cls in KINDS["order"].values()} == set(order.__all__)
+    for question, room in (("patience", patience), ("sampling", sampling)):
+        named = {cls.__name__ for cls in KINDS[question].values()}
+        assert named == {name for name in room.__all__ if not name.endswith("Policy")}
+
+
+@pytest.mark.parametrize(("text", "question", "made"), [
+    ("klink", "order", order.Klink()), ("quantile:share=0.9,floor=5 ms", "patience", patience.Quantile(0.9, floor="5 ms")),
+    ("fixed:delay=3 s", "patience", patience.Fixed("3 s")), ("aion:error=0.1", "sampling", sampling.Aion(error=0.1)),
+])  # fmt: skip
+def test_a_name_tells_which_question_is_answered(text: str, question: str, made: object) -> None:
+    assert question_of(text) == question and policy_of(question, text) == made
+
+
+def test_a_name_that_no_question_knows_gets_one_line() -> None:
+    with pytest.raises(SettingError, match=r"policy = 'klonk': expected one of fair, .*aion"):
+        question_of("klonk")
 
 
 @pytest.mark.parametrize(

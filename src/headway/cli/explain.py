@@ -9,10 +9,12 @@ import typer
 
 from headway.cli import given, screen
 from headway.errors import HeadwayError, SettingError
-from headway.loop.controller import Entry
 from headway.loop.journal import JournalReader
+from headway.loop.kernel import Entry
 from headway.model.columns import Columns
 from headway.model.decision import Grant
+from headway.model.patience import Wait
+from headway.model.sampling import Sampling
 from headway.model.time import WallMs
 from headway.policy.order import Klink
 
@@ -47,7 +49,11 @@ def account(journal: JournalReader, query: str, at: WallMs | None = None) -> Ite
     yield f"  why       {grant.because}"
     if entry.proposed != entry.decided:
         yield f"  but       the policy wished otherwise, and a guard changed it: {entry.proposed.because}"
+    if entry.policy:
+        yield f"  policy    {entry.policy}"
     yield from _company(entry, query)
+    for answer in journal.last_answers(query, grant.at):
+        yield f"  {answer.query}, since {clock(answer.at)}: {_answered(journal.entry(answer.id))}"
     yield f"  batch     {_batch(journal.batch_after(query, grant.at))}"
     notes = journal.notes(query, since=grant.at)
     for moment, text in notes[:MOST_NOTES]:
@@ -61,6 +67,19 @@ def _decided(entry: Entry) -> str:
     if isinstance(decided, Grant) and decided.announce is not None:
         return f"run its next batch, and announce the watermark {clock(WallMs(decided.announce))}"
     return "run its next batch, the watermark stays"
+
+
+def _answered(entry: Entry) -> str:
+    """What was decided about an input, in words."""
+    match entry.decided:
+        case Wait(ms=ms, because=because):
+            said = f"its stragglers are waited for {ms} ms, because {because}"
+        case Sampling(share=share, wait_ms=ms, because=because):
+            said = f"{share:.1%} of its rows are taken and its windows wait {ms} ms, because {because}"
+        case other:
+            said = f"{type(other).__name__.lower()}, because {other.because}"
+    wished = "" if entry.proposed == entry.decided else f" (the policy wished otherwise: {entry.proposed.because})"
+    return f"{said}{wished}; by {entry.policy}"
 
 
 def _company(entry: Entry, query: str) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """`headway replay`: where another policy would have chosen otherwise, given what was seen."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,38 +11,63 @@ from headway.cli.explain import clock
 from headway.errors import SettingError
 from headway.loop.journal import JournalReader
 from headway.loop.replay import replay as differences
-from headway.model.decision import Decision, Grant
-from headway.policy.load import order_policy
+from headway.model.decision import Grant, Hold
+from headway.model.patience import Wait
+from headway.model.sampling import Sampling
+from headway.policy.load import policy_of, question_of
 
 
 def replay(
     journal: Annotated[Path, typer.Argument(help="A journal file.")],
-    policy: Annotated[str, typer.Option(help="The policy to ask, e.g. round-robin or klink:interval=paper.")] = "klink",
+    policy: Annotated[str, typer.Option(help="Who to ask, e.g. round-robin, quantile:share=0.9 or aion.")] = "klink",
     show: Annotated[int, typer.Option(help="How many of the first differences to show.")] = 10,
 ) -> None:
     """Ask another policy the questions of a past run; nothing is acted upon."""
-    other = order_policy(policy)
-    if not other.gated:
+    question = question_of(policy)
+    other = policy_of(question, policy)
+    if not getattr(other, "gated", True):
         raise SettingError("policy", policy, "a policy with a gate: without one there is nothing to decide")
     reader = JournalReader(journal)
-    total = sum(1 for _ in reader.entries())
+    total = sum(1 for _ in reader.entries(question))
     # The same choice for another reason is no difference here.
-    found = [(entry, wish) for entry, wish in differences(reader.entries(), other) if choice(wish) != choice(entry.proposed)]
+    asked = differences(reader.entries(question), other)
+    found = [(entry, wish) for entry, wish in asked if choice(wish) != choice(entry.proposed)]
     share = f" ({len(found) / total:.0%})" if total else ""
-    screen.out.print(f"{policy} would have chosen otherwise in {len(found)} of {total} decisions{share}", highlight=False)
+    screen.out.print(
+        f"{policy} would have chosen otherwise in {len(found)} of {total} decisions about {question}{share}", highlight=False
+    )
     for entry, wish in found[:show]:
         screen.out.print(
-            f"  {clock(entry.at)}  was: {_words(entry.proposed)}\n  {'':12}  now: {_words(wish)}",
+            f"  {clock(entry.at)}  {entry.scope}\n  {'':12}  was: {_words(entry.proposed)}\n  {'':12}  now: {_words(wish)}"
+            if entry.scope
+            else f"  {clock(entry.at)}  was: {_words(entry.proposed)}\n  {'':12}  now: {_words(wish)}",
             soft_wrap=True, highlight=False, markup=False,
         )  # fmt: skip
     if len(found) > show:
         screen.out.print(f"  and {len(found) - show} more", highlight=False)
 
 
-def choice(decision: Decision) -> str | None:
-    """Who was let through; None if nobody."""
-    return decision.query if isinstance(decision, Grant) else None
+def choice(decided: Any) -> Any:
+    """What was chosen, whatever the reason: who is let through (None: nobody), how long is waited, how much is taken."""
+    match decided:
+        case Grant(query=query):
+            return query
+        case Hold():
+            return None
+        case other:
+            return replace(other, because="")
 
 
-def _words(decision: Decision) -> str:
-    return f"{'run ' + decision.query if isinstance(decision, Grant) else 'hold'} ({decision.because})"
+def _words(decided: Any) -> str:
+    match decided:
+        case Grant(query=query):
+            said = f"run {query}"
+        case Hold():
+            said = "hold"
+        case Wait(ms=ms):
+            said = f"wait {ms} ms"
+        case Sampling(share=share, wait_ms=ms):
+            said = f"take {share:.1%}, wait {ms} ms"
+        case other:
+            said = type(other).__name__.lower()
+    return f"{said} ({decided.because})"

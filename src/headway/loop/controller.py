@@ -1,7 +1,6 @@
 """The loop that runs everything: one thread reads messages, asks the policy, and answers the gate."""
 
-from dataclasses import dataclass, replace
-from time import thread_time
+from dataclasses import replace
 from typing import Literal, Protocol
 
 from headway.estimate.pressure import Pressure
@@ -10,7 +9,9 @@ from headway.loop.clock_steps import ClockSteps
 from headway.loop.drains import Drains
 from headway.loop.guards import STANDARD, Guard
 from headway.loop.inbox import Inbox
+from headway.loop.kernel import Kernel, Log, StopWatch
 from headway.loop.partitions import Partitions
+from headway.loop.questions.order import order
 from headway.loop.roll import Roll
 from headway.loop.tracker import Aside, QueryTracker, at_once
 from headway.loop.trouble import QueryTrouble
@@ -58,39 +59,7 @@ class Gauge(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the journal: what was seen, wished, decided and done."""
-
-    at: WallMs
-    seen: Snapshot
-    proposed: Decision
-    decided: Decision
-    receipt: str
-
-
-class Log(Protocol):
-    def append(self, entry: Entry) -> None: ...
-    def batch(self, seen: BatchSeen, view: QueryView) -> None: ...
-    def note(self, at: WallMs, query: str, text: str) -> None: ...
-
-
-class StopWatch:
-    """How much processor time decisions take, all in all: our own overhead."""
-
-    def __init__(self) -> None:
-        self.total_ms, self.count, self._since = 0.0, 0, 0.0
-
-    def start(self) -> None:
-        self._since = thread_time()
-
-    def stop(self) -> None:
-        self.total_ms += (thread_time() - self._since) * 1000
-        self.count += 1
-
-
 GAUGE_EVERY_MS = 1_000
-SAME_MS = 50  # holds whose ends are no further apart say the same
 
 
 class Controller(Inbox):
@@ -113,8 +82,10 @@ class Controller(Inbox):
     ) -> None:
         """`aside` runs what takes too long for this thread, such as learning from the past."""
         super().__init__(clock)
-        self.policy, self.actuator, self.journal = policy, actuator, journal
-        self.gauge, self.guards, self.watch = gauge, guards, StopWatch()
+        self.policy, self.actuator = policy, actuator
+        self.gauge, self.guards = gauge, guards
+        self.kernel = Kernel(journal)
+        self._asked: dict[str, tuple[tuple[str, str], ...]] = {}  # the questions about each query's inputs
         self._aside = aside
         self._begin = (pressure or Pressure(), Slots(cores, one_task, planning_cores))
         self.queries: dict[str, QueryTracker] = {}
@@ -127,7 +98,6 @@ class Controller(Inbox):
         self._gauged: tuple[WallMs, float, int] | None = None
         self._batches = 0
         self._at_once: dict[str, int] = {}  # how many batches ran when this one began
-        self._said: Decision | None = None
         self._steps = ClockSteps(clock, lambda text: journal.note(clock.now(), "", text))
         self._drains = Drains()
         self._afloat: dict[str, WallMs] = {}  # in a batch since, let through before we were rebuilt
@@ -135,6 +105,19 @@ class Controller(Inbox):
         self._rows: dict[str, int] = {}
         self._columns: Columns | None = None  # None: queries have come or gone
         self._changed: set[str] = set()
+
+    @property
+    def journal(self) -> Log:
+        return self.kernel.journal
+
+    @journal.setter
+    def journal(self, journal: Log) -> None:
+        self.kernel.journal = journal
+
+    @property
+    def watch(self) -> StopWatch:
+        """How much processor time decisions take."""
+        return self.kernel.watch
 
     def fix_slots(self, slots: int | Literal["auto"]) -> None:
         """From now on so many batches at once, or as many as fill the cores."""
@@ -183,6 +166,10 @@ class Controller(Inbox):
                 ours = tracker.by_our_clock(message)
                 if trouble := tracker.saw(ours, skew):
                     self.journal.note(now, name, trouble)
+                # Asked before the next message is taken in, which is read by what is decided now.
+                for question in self._asked[name]:
+                    self.kernel.due(*question)
+                self.kernel.settle(now)
                 self.roll.batch(ours)
                 self.journal.batch(ours, tracker.view())
                 if self._steps.follow([i.agrees for i in tracker.inputs.values()], skew):
@@ -236,6 +223,7 @@ class Controller(Inbox):
         self._at_once.pop(name, None)
         self._afloat.pop(name, None)
         tracker = self.queries.pop(name, None)
+        self._drop_questions(name)
         if tracker is not None:
             self.roll.left(self.clock.now(), tracker, state, error)
         return tracker is not None
@@ -270,7 +258,8 @@ class Controller(Inbox):
             if old.waiting_since is not None:
                 fresh.asked(self.clock.now(), old.start)
         self.pressure, self.slots = self._begin
-        self._columns, self._said, self._gauged = None, None, None
+        self._columns, self._gauged = None, None
+        self.kernel.forget_said()
         self._changed.clear()
         self._at_once.clear()
         return failed
@@ -278,7 +267,15 @@ class Controller(Inbox):
     def _tracker(self, spec: QuerySpec) -> QueryTracker:
         tracker = QueryTracker(spec, getattr(self.policy, "confidence", 0.95), self._aside)
         tracker.skew_ms = self._steps.skew_ms()  # its first report may be of a batch that nobody let through
+        self._drop_questions(spec.name)
+        for question in (questions := tracker.questions()):
+            self.kernel.add(question)
+        self._asked[spec.name] = tuple(question.key for question in questions)
         return tracker
+
+    def _drop_questions(self, name: str) -> None:
+        for question in self._asked.pop(name, ()):
+            self.kernel.drop(*question)
 
     def status(self) -> RuntimeStatus:
         """How things stand. For this thread; others ask with `look`."""
@@ -292,14 +289,10 @@ class Controller(Inbox):
         self._read_gauge(self.clock.now())
         for name in self._drains.settle(self.queries, self._afloat):
             self._leave(name, "ended")
-        while True:
-            if self._drains.all:
-                return WallMs(self.clock.now() + GAUGE_EVERY_MS)
-            if self._full:  # asking the policy would only cost: whatever it wished, a guard would refuse
-                return WallMs(self.clock.now() + GAUGE_EVERY_MS)
-            decided = self.tick()
-            if isinstance(decided, Hold):
-                return min(decided.until, WallMs(self.clock.now() + GAUGE_EVERY_MS))
+        while isinstance(decided := self.tick(), Grant):
+            pass
+        later = WallMs(self.clock.now() + GAUGE_EVERY_MS)
+        return later if decided is None else min(decided.until, later)
 
     @property
     def slots_now(self) -> int:
@@ -314,19 +307,14 @@ class Controller(Inbox):
         afloat = sum(not self.queries[name].stalled for name in self._afloat)
         return self._running + afloat >= self.slots_now
 
-    def tick(self) -> Decision:
-        now = self.clock.now()
-        self.watch.start()
-        seen = self.snapshot(now)
-        proposed = decided = self.policy.decide(seen)
-        for guard in self.guards:
-            decided = guard(decided, seen)
-        self.watch.stop()
-        receipt = self._apply(decided, now)
-        if _news(decided, self._said):
-            self.journal.append(Entry(now, seen, proposed, decided, receipt))
-        self._said = decided
-        return decided
+    def tick(self) -> Decision | None:
+        """Whose batch runs next? None if nobody's may, whoever was chosen."""
+        question = order(self.policy, self.guards, self._next_view, self._apply)
+        return self.kernel.ask(question, self.clock.now())
+
+    def _next_view(self, now: WallMs) -> Snapshot | None:
+        # Asking the policy would only cost: whatever it wished, a guard would refuse.
+        return None if self._drains.all or self._full else self.snapshot(now)
 
     def snapshot(self, now: WallMs) -> Snapshot:
         columns = self._look().copy()
@@ -382,10 +370,3 @@ def _view(tracker: QueryTracker) -> QueryView:
         return tracker.view()
     except Exception as error:
         raise QueryTrouble(tracker.spec.name) from error
-
-
-def _news(decided: Decision, said: Decision | None) -> bool:
-    """A grant always is; a hold only if it ends at another time than the hold before, estimates being estimates."""
-    if isinstance(decided, Grant) or not isinstance(said, Hold):
-        return True
-    return decided.because != said.because and abs(decided.until - said.until) > SAME_MS

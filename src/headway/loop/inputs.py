@@ -1,15 +1,22 @@
 """What is known of one input of a query, and of its partitions: how far it has come, how late its rows are, who waits."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from headway.estimate.delays import Epochs
 from headway.estimate.rates import Rate
 from headway.estimate.tail import Tail
+from headway.loop.kernel import Question
 from headway.loop.liveness import LEAD_MS, Liveness
 from headway.loop.partitions import CALM, Partitions, Standing
+from headway.loop.questions.patience import patience
+from headway.loop.questions.sampling import sampling
 from headway.loop.sampler import Sampler
 from headway.loop.unread import ReadSoFar
 from headway.model.message import InputSeen, InputSpec, Part, PartSeen
+from headway.model.patience import PatienceView, Wait
+from headway.model.sampling import Sampling
 from headway.model.time import LATEST, EventMs, WallMs
 from headway.model.view import InputView
 
@@ -38,7 +45,7 @@ class InputTracker:
     read: ReadSoFar | None = None  # of that log
     tails: dict[int, Tail] = field(default_factory=dict)  # of the delays of each partition, or of all rows under ALL_PARTS
     sampler: Sampler | None = None
-    news: str | None = None  # of how much is taken
+    _heard: "_Heard | None" = None  # until it is decided how long to wait
 
     def __post_init__(self) -> None:
         self.view = InputView(
@@ -63,6 +70,8 @@ class InputTracker:
         `skew_ms` is how far the wall clock, by which delays are taken, is ahead of ours. `left`: more had come than that.
         `asked` is when the source was asked, if that was before. `swept`: the batch acted upon a new watermark.
         """
+        if self._heard is not None:
+            self._wait(self.view.patience_ms)
         # The first batch has no batch before it to count from: its rows have come since the oldest of them.
         since = self.read_at if self.read_at is not None else seen.oldest
         if since is not None:
@@ -79,19 +88,16 @@ class InputTracker:
             self.epochs = self.epochs.swept()
         for part in seen.parts:
             self.parts.setdefault(part.part, PartTracker()).saw(part, began)
-        patience_ms = self._patience(seen)
+        if self.sampler is not None:
+            self.sampler.saw(seen)
+        elif self.asks:
+            self._learn_delays(seen)
         # By a wall clock that was set back all rows are ahead, and `newest` knows none.
         newest = seen.foremost if seen.newest is None and skew_ms < 0 else seen.newest
         if newest is not None and newest > began + LEAD_MS:
             newest = None  # they are ahead of ours as well
-        self.liveness.saw(by_ours, newest, seen.foremost, began, self._keeps_up_ms(patience_ms), asked)
-        slow = self._slow(began, patience_ms)
-        frontier, slowest = self._reached(slow, began)
         self.view = replace(
             self.view,
-            patience_ms=patience_ms,
-            frontier=frontier,
-            slowest=slowest,
             rows_per_s=self.rate.rows_per_s,
             late_rows=self.view.late_rows + late_rows(seen, refused_below, wall - self._least_ms, wall),
             timeless=self.view.timeless + seen.timeless,
@@ -99,6 +105,21 @@ class InputTracker:
             # A sample's window waits for nobody's delay. Of others what is known changes when an epoch ends, with a sweep.
             delay=self.epochs.view(self.confidence) if swept and self.sampler is None else self.view.delay,
         )
+        self._heard = _Heard(by_ours, newest, seen.foremost, began, asked)
+        if not self.asks:
+            self._wait(self.spec.patience_ms)
+
+    def _wait(self, patience_ms: int) -> None:
+        """So long stragglers are waited for; with that, what was heard last says how far the stream has come."""
+        heard, self._heard = self._heard, None
+        at = self.read_at or WallMs(0)
+        if heard is not None:
+            self.liveness.saw(
+                heard.delays, heard.newest, heard.foremost, heard.began, self._keeps_up_ms(patience_ms), heard.asked
+            )
+        slow = self._slow(at, patience_ms)
+        frontier, slowest = self._reached(slow, at)
+        self.view = replace(self.view, patience_ms=patience_ms, frontier=frontier, slowest=slowest)
         self._judge(bool(slow))
 
     def _reached(self, slow: list["PartTracker"], now: WallMs) -> tuple[EventMs | None, EventMs | None]:
@@ -145,20 +166,41 @@ class InputTracker:
         """Partitions that speak, but even whose last rows were older than our patience."""
         return [p for p in self.parts.values() if self._speaks(p, now) and p.fastest_ms > patience_ms]
 
-    def _patience(self, seen: InputSeen) -> int:
-        """How long stragglers are waited for from now on."""
-        if self.sampler is not None:
-            self.news = self.sampler.saw(seen)
-            return self.sampler.wait_ms if self._hurries else self.sampler.policy.most_ms
-        policy = self.spec.policy
-        if policy is None:
-            return self.spec.patience_ms
+    def _learn_delays(self, seen: InputSeen) -> None:
+        assert self.spec.policy is not None, "only a policy asks for delays"
         told = [(part.part, part.delays) for part in seen.parts if part.delays] or [(ALL_PARTS, seen.delays)]
         for part, delays in told:
             if delays:
-                self.tails[part] = self.tails.get(part, Tail(policy.memory_rows)).add(delays)
-        # Nobody waits for the windows of old rows, so nothing is gained by hurrying.
-        return policy.decide(tuple(self.tails.values())) if self._hurries else policy.most_ms
+                self.tails[part] = self.tails.get(part, Tail(self.spec.policy.memory_rows)).add(delays)
+
+    # ---- the questions about it
+
+    @property
+    def asks(self) -> bool:
+        """Whether how long to wait is a question here. A slack gate's threshold is its query's, not its own."""
+        return self.sampler is not None or (self.spec.policy is not None and self.spec.slt_ms is None)
+
+    def question(self, query: str, told: Callable[[], str]) -> Question[Any, Any, Any] | None:
+        """What is asked about it after each batch; `told` hears that, and says what came of it."""
+        scope = f"{query}/{self.spec.name}"
+
+        def waits(decided: Wait, now: WallMs) -> str:
+            self._wait(decided.ms)
+            return told()
+
+        def takes(decided: Sampling, now: WallMs) -> str:
+            assert self.sampler is not None
+            self.sampler.sampling = decided
+            self._wait(decided.wait_ms if self._hurries else self.sampler.policy.most_ms)
+            return told()
+
+        if (sampler := self.sampler) is not None:
+            return sampling(scope, sampler.policy, lambda now: sampler.view, takes)
+        return patience(scope, self.spec.policy, self._delays_view, waits) if self.asks and self.spec.policy else None
+
+    def _delays_view(self, now: WallMs) -> PatienceView:
+        assert self.spec.policy is not None
+        return PatienceView(tuple(self.tails.values()), not self._hurries, self.spec.policy.most_ms)
 
     @property
     def _hurries(self) -> bool:
@@ -187,6 +229,16 @@ class InputTracker:
         """We looked then, and there was nothing to read: not even a batch tells of it."""
         self.liveness.saw((), None, None, at, self._keeps_up_ms(self.view.patience_ms), asked)
         self._judge(bool(self._slow(at, self.view.patience_ms)))
+
+
+class _Heard(NamedTuple):
+    """What a batch has told of how far its stream has come."""
+
+    delays: tuple[tuple[float, float], ...]
+    newest: EventMs | None
+    foremost: EventMs | None
+    began: WallMs
+    asked: WallMs | None
 
 
 @dataclass

@@ -17,7 +17,8 @@ from typing import Any
 from headway.errors import HeadwayError, aloud
 from headway.loop import codec, journal_file
 from headway.loop.backlog import Backlog
-from headway.loop.controller import Entry
+from headway.loop.kernel import Entry
+from headway.loop.questions.order import NAME as ORDER
 from headway.model.message import BatchSeen
 from headway.model.time import WallMs
 from headway.model.view import QueryView
@@ -26,7 +27,7 @@ MOST_WAITING = 10_000  # items, of a few kB: what a disk may be behind; older on
 AT_ONCE = 1_000
 FORGET_EVERY = 10_000
 RETRY_S = 5.0  # after a write that failed
-_COLUMNS = "at, decided, proposed, receipt, slots, memory, views"
+_COLUMNS = "at, decided, proposed, receipt, slots, memory, views, question, scope, policy, seen"
 
 
 class Journal:
@@ -136,14 +137,18 @@ class Journal:
         self._write_note((at, "", f"journal: {why}; {missing}"))
 
     def _write_entry(self, entry: Entry) -> None:
-        views = [self._view_id(view) for view in entry.seen.queries]
-        query = getattr(entry.decided, "query", "") or getattr(entry.proposed, "query", "")
-        kind = type(entry.decided).__name__.lower()
-        row = (
-            entry.at, query, kind, entry.decided.because, codec.dumps(entry.decided), codec.dumps(entry.proposed),
-            entry.receipt, entry.seen.slots, codec.dumps(entry.seen.memory), json.dumps(views),
-        )  # fmt: skip
-        self._insert("entries", row)
+        kind, because = type(entry.decided).__name__.lower(), entry.decided.because
+        about = (entry.question, entry.scope, entry.policy)
+        if entry.question == ORDER:  # its view is of all queries, most of which have been written before
+            views = [self._view_id(view) for view in entry.seen.queries]
+            query = getattr(entry.decided, "query", "") or getattr(entry.proposed, "query", "")
+            texts = (codec.dumps(entry.decided), codec.dumps(entry.proposed), entry.receipt)
+            slots, memory, seen = entry.seen.slots, codec.dumps(entry.seen.memory), None
+        else:
+            views, query = [], entry.scope.partition("/")[0]
+            texts = (codec.tell(entry.decided), codec.tell(entry.proposed), entry.receipt)
+            slots, memory, seen = 0, codec.tell(entry.memory), codec.tell(entry.seen)
+        self._insert("entries", (entry.at, query, kind, because, *texts, slots, memory, json.dumps(views), *about, seen))
 
     def _write_batch(self, item: tuple[BatchSeen, int]) -> None:
         b, late = item
@@ -208,6 +213,7 @@ class JournalReader:
         try:
             self._db = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
             self._db.execute("select count(*) from entries")
+            journal_file.read_as_now(self._db)
         except sqlite3.DatabaseError:
             raise HeadwayError(f"journal = {str(path)!r}: expected a headway journal, but it is some other file") from None
 
@@ -233,10 +239,22 @@ class JournalReader:
             raise HeadwayError(f"decision {line}: the journal has forgotten it, or what it saw")
         return found
 
-    def entries(self) -> Iterator[Entry]:
-        for row in self._db.execute(f"select {_COLUMNS} from entries order by id"):
+    def entries(self, question: str | None = None) -> Iterator[Entry]:
+        """All of them, or those of one question."""
+        which, given = ("", ()) if question is None else (" where question = ?", (question,))
+        for row in self._db.execute(f"select {_COLUMNS} from entries{which} order by id", given):
             if (entry := self._entry(row)) is not None:
                 yield entry
+
+    def last_answers(self, query: str, at: WallMs) -> list[Line]:
+        """The newest answer of that moment to each question about a query's inputs."""
+        rows = self._db.execute(
+            "select id, at, question || ' of ' || scope, kind, because, receipt from entries where id in"
+            " (select max(id) from entries where query = ? and question != 'order' and at <= ? group by question, scope)"
+            " order by scope, question",
+            (query, at),
+        )
+        return [Line(*row) for row in rows]
 
     def batch_after(self, query: str, at: WallMs) -> dict[str, Any] | None:
         """The batch that a grant of that moment led to."""
@@ -253,9 +271,14 @@ class JournalReader:
 
     def _entry(self, row: tuple[Any, ...]) -> Entry | None:
         """None where another runtime, which shares the file, has forgotten a view that this decision saw."""
-        at, decided, proposed, receipt, slots, memory, views = row
+        at, decided, proposed, receipt, slots, memory, views, question, scope, policy, seen = row
+        about = (question, scope, policy)
+        if question != ORDER:
+            saw, wished, did, knew = map(codec.told, (seen, proposed, decided, memory))
+            return Entry(WallMs(at), saw, wished, did, receipt, *about, knew)
         ids = json.loads(views)
         found = dict(self._db.execute(f"select id, view from views where id in ({','.join('?' * len(ids))})", ids))
         if len(found) < len(set(ids)):
             return None
-        return codec.entry(at, decided, proposed, receipt, slots, memory, [found[i] for i in ids])
+        snapshot = codec.snapshot(at, slots, memory, [found[i] for i in ids])
+        return Entry(WallMs(at), snapshot, codec.decision(proposed), codec.decision(decided), receipt, *about)

@@ -13,7 +13,8 @@ _SCHEMA = """
 create table if not exists views (id integer primary key, query text, view text);
 create table if not exists entries (
   id integer primary key, at integer, query text, kind text, because text, decided text, proposed text,
-  receipt text, slots integer, memory text, views text);
+  receipt text, slots integer, memory text, views text,
+  question text not null default 'order', scope text not null default '', policy text not null default '', seen text);
 create table if not exists batches (
   id integer primary key, at integer, query text, batch integer, began integer, took_ms integer, rows integer,
   watermark integer, late_rows integer, dropped integer, state_rows integer, state_bytes integer);
@@ -21,6 +22,10 @@ create table if not exists notes (id integer primary key, at integer, query text
 create index if not exists entries_query on entries (query, at);
 create index if not exists batches_query on batches (query, at);
 """
+_LATER = {
+    "question": "text not null default 'order'", "scope": "text not null default ''",
+    "policy": "text not null default ''", "seen": "text",
+}  # fmt: skip
 # What is older is forgotten, and its place in the file used again.
 KEEP_ENTRIES = 500_000  # decisions, with the views that they saw: about 200 MB
 KEEP_BATCHES = 500_000  # about 60 MB
@@ -73,6 +78,27 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     db.execute("pragma journal_mode=wal").fetchall()
     db.execute(f"pragma journal_size_limit={_LOG_BYTES}").fetchall()
     db.executescript("pragma synchronous=normal;" + _SCHEMA)
+    _complete(db)
+
+
+def _lacks(db: sqlite3.Connection) -> list[str]:
+    """Columns that a journal of an earlier version has not, since it knew of one question only."""
+    has = {column[1] for column in db.execute("pragma table_info(entries)")}
+    return [name for name in _LATER if name not in has]
+
+
+def _complete(db: sqlite3.Connection) -> None:
+    for name in _lacks(db):
+        db.execute(f"alter table entries add column {name} {_LATER[name]}")
+
+
+def read_as_now(db: sqlite3.Connection) -> None:
+    """Let a reader, who may not change the file, find in it what today's journals have."""
+    if _lacks(db):
+        db.execute(
+            "create temp view entries as select *, 'order' as question, '' as scope, '' as policy, null as seen"
+            " from main.entries"
+        )
 
 
 def forget(db: sqlite3.Connection) -> None:

@@ -1,6 +1,5 @@
 """How much of an input is taken: what was seen of it so far, what its policy makes of that, and the offset that says so."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from math import sqrt
@@ -34,18 +33,14 @@ class Sampler:
         self.memory_ms = max(MEMORY_MS, self.window_ms + grid.period_ms + WAITED_MS)  # of cells
         self.streams = SubStreams(self.sub_ms, self.window_ms, self.every_ms)
         self.view: StreamView = self.streams.view()
-        self.sampling: Sampling = policy.decide(self.view)
+        self.sampling: Sampling = policy.decide(self.view)  # the last answer
         self._cells: dict[int, int] = {}  # rows so far
         self._asked: tuple[EventMs, float] | None = None  # the window that is on its way out, and the share we expect of it
         self._gone: list[tuple[EventMs, float, int]] = []  # windows that are out: the same, and rows that they were made of
         self._off: list[float] = []  # by how much the true share differed, relatively
 
-    @property
-    def wait_ms(self) -> int:
-        return self.sampling.wait_ms
-
-    def saw(self, seen: InputSeen) -> str | None:
-        """Take in a batch; says in words what is new, if the kind of decision is."""
+    def saw(self, seen: InputSeen) -> None:
+        """Take in a batch."""
         for cell in seen.substreams:
             self._cells[cell.index] = self._cells.get(cell.index, 0) + cell.rows
         if self._asked is not None:
@@ -56,8 +51,6 @@ class Sampler:
         self.streams = self.streams.add(self._folded(seen.substreams), seen.groups, seen.delays, timed)
         self.view = self.streams.view()
         self._check()
-        before, self.sampling = self.sampling, self.policy.decide(self.view)
-        return None if _kind(self.sampling) == _kind(before) else self.sampling.because
 
     def offset(self, now: WallMs, sweeping: EventMs, live: bool) -> dict[str, int]:
         """What the next batch takes, and how much it will have seen of the window that it lets out, as whole numbers."""
@@ -113,11 +106,6 @@ class Sampler:
             was = folded.get(index)
             folded[index] = replace(cell, index=index) if was is None else _sum(was, cell)
         return list(folded.values())
-
-
-def _kind(sampling: Sampling) -> str:
-    """The words, whatever the numbers."""
-    return re.sub(r"[\d.,]*\d", "", sampling.because)
 
 
 def _sum(one: SubStreamSeen, other: SubStreamSeen) -> SubStreamSeen:

@@ -8,6 +8,7 @@ from typing import Any
 from headway.estimate.costs import BatchCost
 from headway.estimate.slack_reports import Report
 from headway.loop.inputs import InputTracker
+from headway.loop.kernel import Question
 from headway.loop.partitions import Partitions, Standing
 from headway.loop.sampler import Sampler
 from headway.loop.unread import ReadSoFar
@@ -64,7 +65,18 @@ class QueryTracker:
         sampler = Sampler(given.sampling, self.spec.deadlines, self.spec.window_ms)
         for seen in (i for batch in self.spec.past for i in batch.inputs if i.name == given.name):
             sampler.saw(seen)
+        sampler.sampling = given.sampling.decide(sampler.view)
         return sampler
+
+    def questions(self) -> list[Question[Any, Any, Any]]:
+        """What is asked about its inputs, whenever a batch of it has been told of."""
+        asked = (tracker.question(self.spec.name, self._told_anew) for tracker in self.inputs.values())
+        return [question for question in asked if question is not None]
+
+    def _told_anew(self) -> str:
+        """Something was decided about an input; says what follows from it."""
+        self._view = None
+        return (self._last and self._hold(self._last.began)) or "set"
 
     def by_our_clock(self, batch: BatchSeen) -> BatchSeen:
         """The same by our clock. Its wall clock may have been set since it was let through, and Spark does not say when."""
@@ -76,7 +88,7 @@ class QueryTracker:
     def saw(self, batch: BatchSeen, skew_ms: int = 0) -> str | None:
         """Take in a finished batch, whose delays are by a wall clock so far ahead of ours.
 
-        Says what is wrong if a watermark that was announced did not take, or what is new."""
+        Says what is wrong if a watermark that was announced did not take."""
         if batch.batch in self._told:
             return None
         if not self._told and batch.dropped:  # the first after a start: by which watermark it refused, nobody says
@@ -106,10 +118,9 @@ class QueryTracker:
             self._tune(batch, took)
         self.swept = max(self.swept, took, self._sweeping)
         self._took, self.refusing = took, EventMs(batch.watermark or 0)
-        held = self._hold(batch.began)
         if took < self._sweeping:
             return f"announced watermark {self._sweeping} did not take: batch {batch.batch} ran with {took}"
-        return "; ".join(news for news in (*(tracker.news for tracker in self.inputs.values()), held) if news) or None
+        return None
 
     def _hold(self, read_at: WallMs) -> str | None:
         """The window that is announced ahead waits if its sample lacks rows by what was read so far; says so."""

@@ -1,6 +1,6 @@
 """Until when stragglers are waited for: what a patience policy sees, and what it must say."""
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -20,6 +20,23 @@ class Delays(Protocol):
     def within(self, share: float) -> float:
         """The delay that this share of the rows kept to, in ms."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class PatienceView:
+    """What is known of an input's stragglers."""
+
+    parts: tuple[Delays, ...] = ()  # of each partition, or of the whole input where they are not told apart
+    old: bool = False  # its rows are of the past: the clock says nothing about them
+    most_ms: int = 0  # how long they may be waited for
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """So long after its end a window waits for stragglers, from now on."""
+
+    ms: int
+    because: str
 
 
 class PatiencePolicy(Protocol):
@@ -43,6 +60,6 @@ class PatiencePolicy(Protocol):
         """Over how many rows delays are remembered; infinity for all."""
         ...
 
-    def decide(self, parts: Sequence[Delays]) -> int:
-        """How long from now on, given the delays of each partition, or of the whole input where they are not told apart."""
+    def decide(self, seen: PatienceView) -> Wait:
+        """How long from now on."""
         ...

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 from math import exp, inf, log, sqrt
 from typing import Any, Literal
 
-from headway.loop.controller import Controller, Entry, Log
+from headway.loop.controller import Controller
 from headway.loop.guards import STANDARD, Guard
+from headway.loop.kernel import Entry, Log
 from headway.model.deadline import Deadlines, Grid
 from headway.model.decision import OrderPolicy
 from headway.model.message import Asked, BatchSeen, Gone, QuerySpec, Started

@@ -10,12 +10,14 @@ from math import inf
 import numpy as np
 
 from headway.loop.inputs import InputTracker
+from headway.loop.kernel import Kernel
 from headway.model.arrays import Floats
 from headway.model.deadline import Deadlines, window
 from headway.model.message import InputSeen, InputSpec, PartSeen
 from headway.model.patience import PatiencePolicy
 from headway.model.time import EventMs, WallMs
 from headway.model.view import QueryView
+from headway.sim.microbatch import Nothing
 from headway.workloads.feed import Feed, Longs
 
 BINS = 32  # as Spark reports delays
@@ -45,7 +47,8 @@ def replay(feed: Feed, policy: PatiencePolicy, window_ms: int = 1_000, by_key: b
     """Let the rows of `feed` come in, and close window after window as `policy` says; `by_key` tells partitions apart."""
     slt_ms: int | None = getattr(policy, "slt_ms", None)
     spec = InputSpec(feed.name, policy.delay_ms, policy=policy, slt_ms=slt_ms)
-    tracker, parts = InputTracker(spec), _parts(feed, by_key)
+    tracker, parts, kernel = InputTracker(spec), _parts(feed, by_key), Kernel(Nothing())
+    question = tracker.question("feed", lambda: "set")
     grid = Deadlines((window(window_ms),))
     belongs = (feed.event_ms // window_ms + 1) * window_ms  # to the window that ends then
     read = 0
@@ -55,6 +58,8 @@ def replay(feed: Feed, policy: PatiencePolicy, window_ms: int = 1_000, by_key: b
         at = end + tracker.view.patience_ms if slt_ms is None else at + LOOK_MS
         upto = int(np.searchsorted(feed.arrival_ms, at, side="right"))
         tracker.saw(_seen(feed, parts, read, upto), WallMs(at), EventMs(0))
+        if question is not None:
+            kernel.ask(question, WallMs(at))
         read = upto
         ripe = end if slt_ms is None else QueryView("", (tracker.view,), grid).ripe(WallMs(at))
         while ripe is not None and end <= ripe:

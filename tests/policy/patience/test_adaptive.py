@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from headway.errors import SettingError
 from headway.estimate.tail import Tail
+from headway.model.patience import PatienceView
 from headway.policy.patience import MaxDelay, Quantile
 
 histograms = st.lists(st.tuples(st.floats(0, 1e5), st.floats(1, 1e4)), min_size=1, max_size=20).map(
@@ -20,42 +21,48 @@ def tail(policy: MaxDelay | Quantile, *histograms: tuple[tuple[float, float], ..
     return made
 
 
+def waits(policy: MaxDelay | Quantile, *parts: Tail) -> int:
+    decided = policy.decide(PatienceView(parts))
+    assert decided.because
+    return decided.ms
+
+
 @given(
     bins=histograms, policy=st.sampled_from([MaxDelay(floor=100, ceiling=5_000), Quantile(0.9, floor=100, ceiling=5_000)])
 )
 def test_it_stays_between_floor_and_ceiling(bins: tuple[tuple[float, float], ...], policy: MaxDelay | Quantile) -> None:
-    assert 100 <= policy.decide([tail(policy, bins)]) <= 5_000
+    assert 100 <= waits(policy, tail(policy, bins)) <= 5_000
 
 
 @given(bins=histograms)
 def test_the_longest_delay_never_shrinks(bins: tuple[tuple[float, float], ...]) -> None:
     policy = MaxDelay()
     before = tail(policy, bins)
-    assert policy.decide([before.add(((1.0, 1e6),))]) >= policy.decide([before])
+    assert waits(policy, before.add(((1.0, 1e6),))) >= waits(policy, before)
 
 
 @given(bins=histograms, share=st.sampled_from([0.5, 0.9, 0.99]))
 def test_a_greater_share_waits_no_less(bins: tuple[tuple[float, float], ...], share: float) -> None:
     of = tail(Quantile(share), bins)
-    assert Quantile(share).decide([of]) <= Quantile(share + 0.005).decide([of])
+    assert waits(Quantile(share), of) <= waits(Quantile(share + 0.005), of)
 
 
 @given(one=histograms, other=histograms)
 def test_the_slowest_partition_decides(one: tuple[tuple[float, float], ...], other: tuple[tuple[float, float], ...]) -> None:
     policy = Quantile(0.95)
     parts = [tail(policy, one), tail(policy, other)]
-    assert policy.decide(parts) == max(policy.decide([part]) for part in parts)
+    assert waits(policy, *parts) == max(waits(policy, part) for part in parts)
 
 
 def test_few_rows_are_not_believed() -> None:
     policy, even = Quantile(0.9), tuple((float(ms), 1.0) for ms in range(10, 1_001, 10))
     few, many = tail(policy, even), Tail().add(tuple((ms, 100.0) for ms, _ in even))
-    assert policy.decide([few]) > policy.decide([many]) >= 900
+    assert waits(policy, few) > waits(policy, many) >= 900
 
 
 def test_before_anything_is_known_it_waits_as_it_was_told() -> None:
-    assert Quantile(0.99, start="3 s").decide([]) == 3_000
-    assert MaxDelay(start="3 s", ceiling="1 s").decide([]) == 1_000
+    assert waits(Quantile(0.99, start="3 s")) == 3_000
+    assert waits(MaxDelay(start="3 s", ceiling="1 s")) == 1_000
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, 99])

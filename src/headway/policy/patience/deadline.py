@@ -1,13 +1,12 @@
 """Deadline: a slack gate whose threshold is tuned, so that windows come out in time and as little as possible is late."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
 from headway.errors import SettingError
 from headway.estimate.slack_curves import Learner
 from headway.estimate.slack_reports import Report
-from headway.model.patience import Delays
+from headway.model.patience import PatienceView, Wait
 from headway.model.time import duration_ms
 from headway.model.view import GATE_MOST_MS
 from headway.policy.slack.graph import Graph
@@ -56,8 +55,8 @@ class Deadline:
     def memory_rows(self) -> float:
         return inf
 
-    def decide(self, parts: Sequence[Delays]) -> int:
-        return self.delay_ms
+    def decide(self, seen: PatienceView) -> Wait:
+        return Wait(self.delay_ms, "where its slack threshold starts")
 
     def tuning(self, period_ms: float) -> "Tuning":
         """What learns beside a query whose windows come this often."""

@@ -1,10 +1,9 @@
 """Fixed patience: a window waits the same time for its stragglers, always."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from headway.model.patience import Delays
+from headway.model.patience import PatienceView, Wait
 from headway.model.time import duration_ms
 
 
@@ -37,5 +36,5 @@ class Fixed:
     def memory_rows(self) -> float:
         return inf
 
-    def decide(self, parts: Sequence[Delays]) -> int:
-        return self.delay_ms
+    def decide(self, seen: PatienceView) -> Wait:
+        return Wait(self.delay_ms, "fixed")

@@ -1,10 +1,9 @@
 """K-slack: as patient as the slowest row so far has needed (Mutschler and Philippsen, 2013)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from headway.model.patience import Delays
+from headway.model.patience import PatienceView, Wait
 from headway.policy.patience.bounds import Bounded
 
 
@@ -16,5 +15,8 @@ class MaxDelay(Bounded):
     def memory_rows(self) -> float:
         return inf
 
-    def decide(self, parts: Sequence[Delays]) -> int:
-        return self.bounded(max((part.longest_ms for part in parts), default=self.delay_ms))
+    def decide(self, seen: PatienceView) -> Wait:
+        if not seen.parts:
+            return Wait(self.delay_ms, "nothing is known of its delays yet")
+        longest = max(part.longest_ms for part in seen.parts)
+        return Wait(self.bounded(longest), f"the longest delay so far is {longest:.0f} ms")

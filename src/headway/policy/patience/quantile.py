@@ -1,11 +1,10 @@
 """Quantile: as patient as it takes for a wanted share of the rows to be in time."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
 from headway.errors import SettingError
-from headway.model.patience import Delays
+from headway.model.patience import Delays, PatienceView, Wait
 from headway.policy.patience.bounds import Bounded
 
 LATE_REMEMBERED = 20  # a share is known by how many rows miss it: so many, on average, are in memory
@@ -32,8 +31,13 @@ class Quantile(Bounded):
     def memory_rows(self) -> float:
         return LATE_REMEMBERED / (1 - self.share)
 
-    def decide(self, parts: Sequence[Delays]) -> int:
-        return self.bounded(max((self._wait(part) for part in parts if part.rows > 0), default=self.delay_ms))
+    def decide(self, seen: PatienceView) -> Wait:
+        known = [part for part in seen.parts if part.rows > 0]
+        if not known:
+            return Wait(self.delay_ms, "nothing is known of its delays yet")
+        wait = max(map(self._wait, known))
+        of = "" if len(known) == 1 else f" of the slowest of {len(known)} partitions"
+        return Wait(self.bounded(wait), f"{self.share:.6g} of the rows{of} take no longer than {wait:.0f} ms")
 
     def _wait(self, part: Delays) -> float:
         unsure = sqrt(self.share * (1 - self.share) / part.rows)

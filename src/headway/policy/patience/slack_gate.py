@@ -1,10 +1,9 @@
 """Slack gate: rows, not the clock, tell how far a stream has come; the fastest source waits for the slowest, to a limit."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
-from headway.model.patience import Delays
+from headway.model.patience import PatienceView, Wait
 from headway.model.time import duration_ms
 
 
@@ -41,5 +40,5 @@ class SlackGate:
     def memory_rows(self) -> float:
         return inf
 
-    def decide(self, parts: Sequence[Delays]) -> int:
-        return self.slt_ms
+    def decide(self, seen: PatienceView) -> Wait:
+        return Wait(self.slt_ms, "the slack threshold")
