@@ -16,7 +16,7 @@ from headway.model.message import BatchSeen, InputSeen, InputSpec, QuerySpec
 from headway.model.sampling import GroupSeen, Sampling, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 from headway.policy.sampling import Aion, Everything
-from headway.sim.microbatch import Nothing
+from headway.sim.microbatch import Notebook, Nothing
 
 WINDOW_MS = 3_000
 MEAN_DELAY = 240.0
@@ -282,8 +282,11 @@ def test_a_window_whose_sub_streams_lack_rows_is_held_but_no_longer_than_patienc
         cells = tuple(replace(c, rows=round(c.rows * share)) for c in read.substreams)
         one._sweeping = one.swept
         seen = (replace(read, substreams=cells),)
-        news = one.saw(BatchSeen("q", 99, WallMs(end - 600), WallMs(end - 550), 50, read.rows, one.swept, seen))
+        one.saw(BatchSeen("q", 99, WallMs(end - 600), WallMs(end - 550), 50, read.rows, one.swept, seen))
+        kernel = Kernel(book := Notebook())
+        for question in one.questions():
+            kernel.ask(question, WallMs(end - 550))
     assert usual.view().due == end
     sampler = few.inputs["rows"].sampler
     assert sampler is not None and few.view().due == end + sampler.sampling.until_ms > end
-    assert news is not None and f"is held for {sampler.sampling.until_ms} ms: its sample lacks rows" in news
+    assert f"is held for {sampler.sampling.until_ms} ms: its sample lacks rows" in book.entries[-1].receipt
