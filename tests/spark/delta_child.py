@@ -55,7 +55,7 @@ def writing(spark: Any, folder: Path, death: tuple[int, str] | None) -> Callable
     return write
 
 
-def main(folder: Path, death: list[Any] | None = None, conf: dict[str, str] | None = None, restart: int = 0) -> None:
+def main(folder: Path, death: list[Any] | None = None, conf: dict[str, Any] | None = None, restart: int = 0) -> None:
     spark = hw.session("delta-child", memory="1g", delta=True, **(conf or {}))
     if not (folder / "in").exists():
         filled(spark, folder / "in")
