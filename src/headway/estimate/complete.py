@@ -24,6 +24,6 @@ def hold_ms(said: Sampling, seen: StreamView, rows: Sequence[float], read_ms: fl
             continue
         # Even if all came that are likely to: bisect ends at `until_ms` then.
         wanted = least * share / got if got > 0 else 2.0
-        later = range(hold, max(hold, said.until_ms))
-        hold += bisect_left(later, wanted - 1e-9, key=lambda ms, behind=behind: seen.arrived(ms + behind))
+        later = range(hold + behind, max(hold, said.until_ms) + behind)  # after its own end
+        hold += bisect_left(later, wanted - 1e-9, key=seen.arrived)
     return hold

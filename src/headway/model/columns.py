@@ -39,8 +39,8 @@ class Columns:
     split_load: Floats
     reads_every: Floats  # ms between batches that only read, since no window is due; 0 where one is
     # By input, as many as the query with most of them has: low, high and mean of the delay of its watermarks, and the
-    # standard deviations of the mean and of a single one. Not a number while unknown, or where we send the watermark
-    # ourselves: then it comes when the query is due. A mean of infinity where there is no such input.
+    # standard deviations of the mean and of a single one. Not a number while unknown, or where we send the watermark: then
+    # it comes when the query is due. A mean of infinity where there is no such input.
     delays: Floats
 
     @classmethod
