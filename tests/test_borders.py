@@ -98,7 +98,7 @@ def test_estimates_and_policies_know_no_clock_no_wire_and_no_thread() -> None:
 
 
 def test_the_model_knows_no_wire_and_no_thread() -> None:
-    known = {"dataclasses", "functools", "typing", "collections", "re", "math", "numpy", "headway"}
+    known = {"dataclasses", "functools", "itertools", "typing", "collections", "re", "math", "numpy", "headway"}
     foreign = {path: roots(path) - known for path in files_in("model")}
     assert told(path for path, names in foreign.items() if names - ({"time"} if path.name == "time.py" else set())) == []
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from headway.errors import SettingError
-from headway.estimate.slack_curves import Curve, Learner, all_lessons, overhead_ms
-from headway.estimate.slack_reports import History, Report, clock_features, columns, phase_features
+from headway.estimate.slack_curves import Learner, all_lessons, overhead_ms
+from headway.estimate.slack_reports import History, clock_features, columns, phase_features
+from headway.model.slack import Curve, Report
 
 TOP = [0.0, 500.0, 1000.0, 2000.0, 4000.0, 8000.0]
 

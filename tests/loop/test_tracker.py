@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from headway.estimate.slack_reports import Report
 from headway.loop.inputs import late_rows
 from headway.loop.liveness import LIVE_MEMORY
 from headway.loop.partitions import Partitions
 from headway.loop.tracker import QueryTracker
 from headway.model.deadline import Deadlines, Grid
 from headway.model.message import BatchSeen, InputSeen, InputSpec, PartEnd, PartSeen, QuerySpec, Reached
+from headway.model.slack import Report
 from headway.model.time import EventMs, WallMs
 from headway.policy.patience import Deadline
 
@@ -428,7 +428,8 @@ def learning(reports: list[Report]) -> QueryTracker:
     """A query with a deadline, that notes what its tuner is told instead of learning from it."""
     policy = Deadline("6 s")
     track = tracker(policy.delay_ms, policy=policy, slt_ms=policy.slt_ms)
-    track.tuning.step = reports.append
+    assert track.threshold is not None
+    track.threshold.reports = reports
     track.asked(WallMs(T), FRESH)
     return track
 
@@ -448,7 +449,8 @@ def test_a_wait_is_put_down_to_the_threshold_under_which_its_watermark_was_annou
     reports: list[Report] = []
     track = learning(reports)
     played(track, 0, T, rows(1_000, T - 50), announce=T)
-    track.tuning.slt_ms = 750.0  # from the next batch on
+    assert track.threshold is not None
+    track.threshold.ms = 750.0  # from the next batch on
     played(track, 1, T + 3_000, rows(1_000, T + 2_950), announce=T + 3_000)
     played(track, 2, T + 6_000, rows(1_000, T + 5_950), announce=T + 6_000)
     played(track, 3, T + 9_000, rows(1_000, T + 8_950))

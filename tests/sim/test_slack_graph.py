@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from headway.errors import SettingError
+from headway.model.graph import Edge, Graph
 from headway.policy.slack import SlackSeen, SLTs, StaticSlack
-from headway.policy.slack.graph import Edge, Graph
 from headway.sim.slack_graph import Application, Operator, Trace, World
 from headway.workloads.bus_delays import Growing, Holdup, Periodic, Prompt, reports
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from headway.bench.metrics import METRICS
-from headway.estimate.slack_reports import Report
+from headway.model.slack import Report
 from headway.sim import slack_figures
 from headway.sim import slack_paper as paper
 

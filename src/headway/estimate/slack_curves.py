@@ -1,7 +1,7 @@
 """What each threshold would do in the next period: latency and slack-ready tuples as curves over the SLT (the Estimator)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 
 import numpy as np
@@ -9,23 +9,8 @@ import numpy as np
 from headway.errors import SettingError
 from headway.estimate.slack_models import Fitted, fit, known
 from headway.estimate.slack_period import period_of
-from headway.estimate.slack_reports import History, Report, columns, phase_features
-from headway.model.arrays import Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Over ascending thresholds: latency that is probably not exceeded, and slack-ready tuples to expect."""
-
-    slt_ms: Floats
-    latency_ms: Floats
-    slack_ready: Floats
-
-    def latency_at(self, slt_ms: float) -> float:
-        return float(np.interp(slt_ms, self.slt_ms, self.latency_ms))
-
-    def slack_ready_at(self, slt_ms: float) -> float:
-        return float(np.interp(slt_ms, self.slt_ms, self.slack_ready))
+from headway.estimate.slack_reports import History, columns, phase_features
+from headway.model.slack import Curve, Report
 
 
 class Learner:

@@ -5,24 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from headway.model.arrays import Floats
+from headway.model.slack import Report
 
 DAY_S = 86_400
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """One operator over one period."""
-
-    operator: str
-    at_s: float  # the period's end, seconds since some midnight
-    slt_ms: float
-    latency_ms: float  # the longest of a tuple that was read, or that waits still
-    slack_ready: int
-    threads: int = 1
-    window_ms: float = 0.0
-    gap_ms: float = 0.0  # how far the slowest stream is behind the fastest
-    waiting_ms: float = 0.0  # the age of the oldest tuple that waits
-    batch_ms: float = 0.0  # how long it took to bring the result out, where that is done in batches
 
 
 def clock_features(slt_ms: Floats, at_s: Floats, threads: Floats, window_ms: Floats) -> Floats:

@@ -7,22 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from headway.estimate.slack_curves import Curve
-from headway.estimate.slack_reports import Report
 from headway.estimate.tail import Tail
 from headway.model.deadline import Deadlines, Grid
 from headway.model.decision import Decision, Grant, Hold
+from headway.model.graph import Edge, Graph
 from headway.model.patience import PatienceView, Wait
 from headway.model.sampling import GroupView, Sampling, StreamView
+from headway.model.slack import Curve, Report, SlackSeen, SLTs
 from headway.model.time import WallMs
 from headway.model.view import DelayView, InputView, MemoryView, QueryView, Snapshot
-from headway.policy.slack.graph import Graph
-from headway.policy.slack.view import SlackSeen, SLTs
 
 # What questions other than order are about, and how they are answered. A question elsewhere adds its own.
 KINDS: dict[str, type] = {
     kind.__name__: kind
-    for kind in (PatienceView, Wait, Tail, StreamView, GroupView, Sampling, SlackSeen, SLTs, Graph, Report, Curve)
+    for kind in (PatienceView, Wait, Tail, StreamView, GroupView, Sampling, SlackSeen, SLTs, Graph, Edge, Report, Curve)
 }
 _KIND, _ARRAY, _PAIRS = "!", "!array", "!pairs"
 

@@ -1,5 +1,6 @@
 """The loop that runs everything: one thread reads messages, asks the policy, and answers the gate."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, Protocol
 
@@ -12,8 +13,9 @@ from headway.loop.inbox import Inbox
 from headway.loop.kernel import Kernel, Log, StopWatch
 from headway.loop.partitions import Partitions
 from headway.loop.questions.order import order
+from headway.loop.questions.slack import NAME as SLACK
 from headway.loop.roll import Roll
-from headway.loop.tracker import Aside, QueryTracker, at_once
+from headway.loop.tracker import QueryTracker
 from headway.loop.trouble import QueryTrouble
 from headway.model.columns import Columns
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
@@ -23,6 +25,7 @@ from headway.model.message import (
     Drain,
     Failed,
     Gone,
+    Learnt,
     Look,
     Message,
     QuerySpec,
@@ -60,6 +63,12 @@ class Gauge(Protocol):
 
 
 GAUGE_EVERY_MS = 1_000
+Aside = Callable[[Callable[[], None]], object]
+
+
+def at_once(work: Callable[[], None]) -> None:
+    """For worlds without threads."""
+    work()
 
 
 class Controller(Inbox):
@@ -168,13 +177,17 @@ class Controller(Inbox):
                     self.journal.note(now, name, trouble)
                 # Asked before the next message is taken in, which is read by what is decided now.
                 for question in self._asked[name]:
-                    self.kernel.due(*question)
+                    if question[0] != SLACK:  # due when something was learnt
+                        self.kernel.due(*question)
                 self.kernel.settle(now)
+                self._learn(tracker)
                 self.roll.batch(ours)
                 self.journal.batch(ours, tracker.view())
                 if self._steps.follow([i.agrees for i in tracker.inputs.values()], skew):
                     self.logs.clear()  # they count by the clock that was wrong
                     self._begin_anew()
+            case Learnt(query=name, by=by) if name in self.queries and self.queries[name].threshold is by:
+                self._learnt(self.queries[name], message)
             case Stalled(query=name, granted_at=at) if (runs := self._runs_since(name)) is not None and at in (None, runs):
                 self.queries[name].stall(True)
                 self._at_once.pop(name, None)  # how long it takes says nothing about our cores
@@ -200,6 +213,23 @@ class Controller(Inbox):
                         self.journal.note(now, name, news)
             case _:
                 pass
+
+    def _learn(self, tracker: QueryTracker) -> None:
+        """Have somebody learn from the windows that have come out; what is learnt comes back as a message."""
+        if tracker.threshold is not None and (work := tracker.threshold.lesson(tracker.spec.name)) is not None:
+            self._aside(lambda: self.post(work()))
+
+    def _learnt(self, tracker: QueryTracker, message: Learnt) -> None:
+        name, now = tracker.spec.name, self.clock.now()
+        assert tracker.threshold is not None
+        if message.error is not None:
+            tracker.threshold.learning = False
+            self.journal.note(now, name, f"its slack threshold stays as it is: learning has failed ({message.error})")
+        else:
+            tracker.threshold.learnt(message)
+            self.kernel.due(SLACK, name)
+            self.kernel.settle(now)
+        self._learn(tracker)  # from those that have come out meanwhile
 
     def _log(self, message: Reached) -> Partitions:
         log = self.logs.setdefault(message.source, Partitions())
@@ -265,7 +295,7 @@ class Controller(Inbox):
         return failed
 
     def _tracker(self, spec: QuerySpec) -> QueryTracker:
-        tracker = QueryTracker(spec, getattr(self.policy, "confidence", 0.95), self._aside)
+        tracker = QueryTracker(spec, getattr(self.policy, "confidence", 0.95))
         tracker.skew_ms = self._steps.skew_ms()  # its first report may be of a batch that nobody let through
         self._drop_questions(spec.name)
         for question in (questions := tracker.questions()):
@@ -286,6 +316,7 @@ class Controller(Inbox):
 
     def turn(self) -> WallMs:
         """Decide until nobody else may run; returns when to look again."""
+        self._take_posted()
         self._read_gauge(self.clock.now())
         for name in self._drains.settle(self.queries, self._afloat):
             self._leave(name, "ended")

@@ -66,6 +66,13 @@ class Inbox(ABC):
             return False
         return True
 
+    def _take_posted(self) -> None:
+        """What was posted since: what was learnt at once, in a world without threads, waits for nobody."""
+        with contextlib.suppress(queue.Empty):
+            while (message := self._inbox.get_nowait()) is not None:
+                self._take(message)
+            self._inbox.put(None)  # told to stop: when all is decided
+
     def _take(self, message: Message) -> None:
         """As `take`; what goes wrong with a message of one query is that query's trouble."""
         try:

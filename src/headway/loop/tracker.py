@@ -1,38 +1,28 @@
 """What is known of one query: messages in, an immutable view out."""
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from headway.estimate.costs import BatchCost
-from headway.estimate.slack_reports import Report
 from headway.loop.inputs import InputTracker
 from headway.loop.kernel import Question
 from headway.loop.partitions import Partitions, Standing
 from headway.loop.sampler import Sampler
+from headway.loop.thresholds import QUERY, Threshold
 from headway.loop.unread import ReadSoFar
 from headway.model.message import BatchSeen, InputSpec, QuerySpec
+from headway.model.slack import Report, Tuned
 from headway.model.time import STEP_MS, EventMs, WallMs
 from headway.model.view import READ_MOST_MS, QueryView
-
-Aside = Callable[[Callable[[], None]], object]
-
-
-def at_once(work: Callable[[], None]) -> None:
-    """For worlds without threads."""
-    work()
 
 
 class QueryTracker:
     """The history of one query, and where it stands: at the gate or in a batch."""
 
-    def __init__(self, spec: QuerySpec, confidence: float = 0.95, aside: Aside = at_once) -> None:
-        """`aside` runs what takes too long for the moment between two batches."""
+    def __init__(self, spec: QuerySpec, confidence: float = 0.95) -> None:
         self.spec = spec
-        self.aside = aside
-        tuned = [i.policy for i in spec.inputs if hasattr(i.policy, "tuning")]
-        self.tuning: Any = tuned[0].tuning(spec.deadlines.period_ms) if tuned else None  # type: ignore[union-attr]
+        self.threshold = _threshold(spec)
         # A run that ends by itself is measured by its rows: the clock would have it wait for rows that it will not read.
         inputs = [replace(i, idle_after_ms=None) if spec.bounded else i for i in spec.inputs]
         self.inputs = {i.name: InputTracker(i, confidence=confidence, sampler=self._sampler(i)) for i in inputs}
@@ -69,9 +59,10 @@ class QueryTracker:
         return sampler
 
     def questions(self) -> list[Question[Any, Any, Any]]:
-        """What is asked about its inputs, whenever a batch of it has been told of."""
+        """What is asked about it and its inputs."""
         asked = (tracker.question(self.spec.name, self._told_anew) for tracker in self.inputs.values())
-        return [question for question in asked if question is not None]
+        inputs = [question for question in asked if question is not None]
+        return inputs if self.threshold is None else [*inputs, self.threshold.question(self.spec.name)]
 
     def _told_anew(self) -> str:
         """Something was decided about an input; says what follows from it."""
@@ -114,7 +105,7 @@ class QueryTracker:
             self.selectivity = 0.8 * self.selectivity + 0.2 * min(1.0, batch.state_updated / rows)
         self.state_rows, self.state_bytes = batch.state_rows, batch.state_bytes
         self._view = None
-        if self.tuning is not None and swept:
+        if self.threshold is not None and swept:
             self._tune(batch, took)
         self.swept = max(self.swept, took, self._sweeping)
         self._took, self.refusing = took, EventMs(batch.watermark or 0)
@@ -144,7 +135,7 @@ class QueryTracker:
         first = min(watermark, self.spec.deadlines.after(self._took)) if self._took else watermark
         late = sum(t.view.late_rows for t in gates)
         report = Report(
-            "query", batch.ended / 1000, self._slts[1],
+            QUERY, batch.ended / 1000, self._slts[1],
             latency_ms=float(batch.ended - first),
             slack_ready=late - self._late_before,
             window_ms=self.spec.deadlines.period_ms,
@@ -153,7 +144,8 @@ class QueryTracker:
             batch_ms=float(batch.took_ms),
         )  # fmt: skip
         self._late_before = late
-        self.aside(lambda: self.tuning.step(report))
+        assert self.threshold is not None
+        self.threshold.reports.append(report)
 
     @property
     def _gates(self) -> list[InputTracker]:
@@ -176,9 +168,9 @@ class QueryTracker:
             # No watermark is announced further ahead than that: one that seems to be was announced by another clock.
             latest = now + READ_MOST_MS + patience_ms
             self.ripens = WallMs(min(latest, start["wm"] + patience_ms) if start["live"] else 0)
-        if self.tuning is not None:  # its last word; it may be some batches old
+        if self.threshold is not None:  # its last word; it may be some batches old
             for tracker in self._gates:
-                tracker.view = replace(tracker.view, slt_ms=round(self.tuning.slt_ms))
+                tracker.view = replace(tracker.view, slt_ms=round(self.threshold.ms))
         self.start, self.stalled = start, False
         self.announced = EventMs(max(self.announced, start["wm"]))
         self.waiting_since = now
@@ -263,6 +255,15 @@ class QueryTracker:
                 stalled=self.stalled,
             )
         return self._view
+
+
+def _threshold(spec: QuerySpec) -> Threshold | None:
+    policies: list[object] = [i.policy for i in spec.inputs]
+    for tuned in policies:
+        if isinstance(tuned, Tuned):
+            learner = tuned.learner(spec.deadlines.period_ms)
+            return Threshold(tuned.slack_policy(), learner, float(tuned.slt_ms), float(tuned.most_ms))
+    return None
 
 
 def _waiting(before: list[Standing], after: list[Standing]) -> list[str]:

@@ -1,6 +1,6 @@
 """What goes wrong with one query, told apart from what goes wrong with all."""
 
-from headway.model.message import Asked, BatchSeen, Failed, Gone, Message, Resumed, Stalled, Started, Unreadable
+from headway.model.message import Asked, BatchSeen, Failed, Gone, Learnt, Message, Resumed, Stalled, Started, Unreadable
 
 
 class QueryTrouble(Exception):
@@ -40,7 +40,7 @@ def about(message: Message) -> str | None:
             return spec.name
         case Asked(query=name) | BatchSeen(query=name) | Gone(query=name) | Failed(query=name):
             return name
-        case Stalled(query=name) | Resumed(query=name) | Unreadable(query=name):
+        case Stalled(query=name) | Resumed(query=name) | Unreadable(query=name) | Learnt(query=name):
             return name
         case _:
             return None

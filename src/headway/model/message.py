@@ -1,11 +1,12 @@
 """What the world tells the controller."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headway.model.deadline import Deadlines
 from headway.model.patience import PatiencePolicy
 from headway.model.sampling import GroupSeen, SamplingPolicy, SubStreamSeen
+from headway.model.slack import Curve, Report
 from headway.model.status import RuntimeStatus
 from headway.model.time import EventMs, WallMs
 
@@ -175,4 +176,15 @@ class Drain:
     done: Callable[[], None]
 
 
-Message = Started | Asked | Gone | BatchSeen | Reached | Stalled | Resumed | Failed | Unreadable | Look | Drain
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What was learnt aside, from windows that have come out, about a query's slack threshold."""
+
+    query: str
+    by: object  # whose lesson it was: a query that was started anew has another
+    reports: tuple[Report, ...]
+    curves: Mapping[str, Curve] | None = None
+    error: str | None = None
+
+
+Message = Learnt | Started | Asked | Gone | BatchSeen | Reached | Stalled | Resumed | Failed | Unreadable | Look | Drain

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from headway.errors import SettingError
 from headway.estimate.slack_curves import Learner
-from headway.estimate.slack_reports import Report
 from headway.model.arrays import Floats
+from headway.model.graph import Graph
+from headway.model.slack import Report
 from headway.policy.slack import SlackPolicy, SlackSeen
-from headway.policy.slack.graph import Graph
 from headway.sim.slack_gate import Gate, Tuples, no_tuples, together
 from headway.sim.slack_join import events
 from headway.workloads.bus_delays import Reports

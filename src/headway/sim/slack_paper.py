@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from headway.estimate.slack_models import MODELS, fit, nrmse
-from headway.estimate.slack_reports import Report, clock_features, columns
+from headway.estimate.slack_reports import clock_features, columns
+from headway.model.graph import Edge, Graph
+from headway.model.slack import Report
 from headway.policy.slack import MaxTimestamp, SlackPolicy, SLTuner, StaticSlack, TcpAdaptation
-from headway.policy.slack.graph import Edge, Graph
 from headway.sim.slack_graph import Application, Operator, Trace, World
 from headway.workloads.bus_delays import Growing, Holdup, Periodic, Prompt, reports
 

@@ -4,7 +4,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -269,7 +269,7 @@ class Runtime:
 
     def _learn(self, work: Callable[[], None]) -> None:
         """Beside the controller: it must not wait for a model to be fitted."""
-        self._learning.submit(work).add_done_callback(_learnt)
+        self._learning.submit(work)
 
     def _post(self, message: Message) -> None:
         if isinstance(message, Gone):  # its last batch may have ended since it asked
@@ -297,11 +297,6 @@ def _begun(writer: Any, profile: Profile, table: str | None) -> Any:
     """The query as Spark starts it, with settings of its own; into the table, which Spark creates if there is none."""
     with settled(writer._df.sparkSession, profile):
         return writer.start() if table is None else writer.toTable(table)
-
-
-def _learnt(done: "Future[None]") -> None:
-    if not done.cancelled() and (error := done.exception()) is not None:
-        aloud(f"the slack threshold stays as it is: learning has failed ({error!r})")
 
 
 def _check_slots(slots: Any) -> None:

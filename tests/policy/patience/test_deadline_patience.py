@@ -6,12 +6,17 @@ from typing import Any
 import pytest
 
 from headway.errors import SettingError
-from headway.estimate.slack_reports import Report
+from headway.loop import codec
+from headway.loop.kernel import Kernel
+from headway.loop.replay import replay
+from headway.loop.thresholds import Threshold
 from headway.model.deadline import window
+from headway.model.slack import Report
+from headway.model.time import WallMs
 from headway.policy.order import Klink
 from headway.policy.patience import Deadline
-from headway.policy.slack import StaticSlack, TcpAdaptation
-from headway.sim.microbatch import Query, World
+from headway.policy.slack import SLTuner, StaticSlack, TcpAdaptation
+from headway.sim.microbatch import Notebook, Query, World
 from headway.sim.streams import Stream
 
 WITHIN_MS = 6_000
@@ -60,10 +65,24 @@ def test_rivals_can_be_set_in_its_place(tuner: Any) -> None:
 
 
 def test_until_something_is_known_half_of_the_time_is_given_to_waiting() -> None:
-    tuning = Deadline("6 s").tuning(3_000)
-    assert tuning.slt_ms == 3_000
-    tuning.step(Report("query", 1.0, 3_000, 1_500, 0))
-    assert 0 <= tuning.slt_ms < WITHIN_MS and "too little is known" in tuning.because
+    policy, book = Deadline("6 s"), Notebook()
+    threshold = Threshold(policy.slack_policy(), policy.learner(3_000), float(policy.slt_ms), float(policy.most_ms))
+    assert threshold.ms == 3_000 and threshold.lesson("q") is None
+    threshold.reports.append(Report("query", 1.0, 3_000, 1_500, 0))
+    work = threshold.lesson("q")
+    assert work is not None and threshold.lesson("q") is None  # one lesson at a time
+    threshold.learnt(work())
+    Kernel(book).ask(threshold.question("q"), WallMs(0))
+    assert 0 <= threshold.ms < WITHIN_MS and "too little is known" in book.entries[0].decided.because
+
+
+def test_decisions_about_a_threshold_are_written_down_and_come_out_the_same_again() -> None:
+    world = run(2_000, Deadline(WITHIN_MS))
+    told = [entry for entry in world.notebook.entries if entry.question == "slack"]
+    assert len(told) > 3 and any(entry.seen.curves for entry in told) and {entry.scope for entry in told} == {"q"}
+    assert not list(replay(told, SLTuner(WITHIN_MS)))
+    for entry in told:
+        assert SLTuner(WITHIN_MS).decide(codec.told(codec.tell(entry.seen))) == entry.proposed
 
 
 @pytest.mark.parametrize("within", [0, "0 ms", "soon", -1])

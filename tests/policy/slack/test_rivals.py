@@ -3,9 +3,9 @@
 import pytest
 
 from headway.errors import SettingError
-from headway.estimate.slack_reports import Report
+from headway.model.graph import Graph
+from headway.model.slack import Report
 from headway.policy.slack import MaxTimestamp, SlackSeen, StaticSlack, TcpAdaptation
-from headway.policy.slack.graph import Graph
 
 JOIN = Graph(("join",))
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
-from headway.estimate.slack_curves import Curve
+from headway.model.graph import Edge, Graph
+from headway.model.slack import Curve
 from headway.policy.slack import SlackSeen, SLTuner
-from headway.policy.slack.graph import Edge, Graph
 from headway.policy.slack.tuner import climb, latency_ms
 
 JOIN = Graph(("join",))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headway.errors import SettingError
-from headway.policy.slack.view import SlackSeen, SLTs
+from headway.model.slack import SlackSeen, SLTs
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from math import nextafter
 import numpy as np
 
 from headway.errors import SettingError
-from headway.estimate.slack_curves import Curve, Learner
+from headway.estimate.slack_curves import Learner
 from headway.estimate.slack_models import known
-from headway.policy.slack.graph import Graph
-from headway.policy.slack.view import SlackSeen, SLTs
+from headway.model.graph import Graph
+from headway.model.slack import Curve, SlackSeen, SLTs
 
 FIRST_TRIED = (0.125, 0.1875, 0.25, 0.3125, 0.375, 0.5)  # of an operator's part of the deadline: half is left for the rest
 STEPS = 64  # thresholds from nothing to the deadline

@@ -3,7 +3,7 @@
 import pytest
 
 from headway.errors import SettingError
-from headway.policy.slack.graph import Edge, Graph
+from headway.model.graph import Edge, Graph
 
 DIAMOND = Graph(("d", "b", "c", "a"), (Edge("a", "b", 1), Edge("a", "c", 2), Edge("b", "d", 3), Edge("c", "d", 4)))
 
