@@ -110,6 +110,18 @@ def test_the_loop_asks_the_clock_it_was_given_and_no_other(path: Path) -> None:
     assert "import time\n" not in path.read_text()
 
 
+@pytest.mark.parametrize("path", [p for p in FILES if p.parent.name == "channel"], ids=id_of)
+def test_the_control_channel_knows_leases_by_their_port_alone(path: Path) -> None:
+    """So that another kind of lease changes nothing there."""
+    leases = {name for name in imported(path) if name.startswith(("headway.lease", "headway.spark.lease"))}
+    assert leases <= {"headway.lease.port", "headway.lease.port.Lease"}
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.parent.name != "channel"], ids=id_of)
+def test_nobody_else_knows_what_is_said_on_a_line(path: Path) -> None:
+    assert not {name for name in imported(path) if name.startswith("headway.spark.channel.lines")}
+
+
 SPARKLESS = ["headway", "headway.loop.journal", "headway.testing", "headway.policy.load", "headway.pipeline"]
 
 
