@@ -112,6 +112,22 @@ def test_the_loop_asks_the_clock_it_was_given_and_no_other() -> None:
     assert told(filter(asks, files_in("loop", "testing"))) == []
 
 
+def test_the_control_channel_knows_leases_by_their_port_alone() -> None:
+    """So that another kind of lease changes nothing there."""
+    channel = [path for path in FILES if path.parent.name == "channel"]
+    port = {"headway.lease.port", "headway.lease.port.Lease"}
+    leases = {
+        path: {n for n in imported(path) if n.startswith(("headway.lease", "headway.spark.lease"))} for path in channel
+    }
+    assert channel and told(path for path, names in leases.items() if names - port) == []
+
+
+def test_nobody_else_knows_what_is_said_on_a_line() -> None:
+    others = [path for path in FILES if path.parent.name != "channel"]
+    lines = "headway.spark.channel.lines"
+    assert told(path for path in others if any(name.startswith(lines) for name in imported(path))) == []
+
+
 SPARKLESS = ["headway", "headway.loop.journal", "headway.testing", "headway.policy.load", "headway.pipeline"]
 
 

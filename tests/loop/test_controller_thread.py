@@ -14,12 +14,13 @@ from headway.loop.trouble import says
 from headway.model.deadline import window
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
 from headway.model.message import Asked, BatchSeen, Drain, Gone, InputSeen, Message, Reached, Stalled, Started, Unreadable
+from headway.model.offset import ControlOffset
 from headway.model.time import EventMs, SystemClock, VirtualClock, WallMs
 from headway.model.view import Snapshot
 from headway.policy.order import Klink, RoundRobin
 from headway.testing import Notebook, VirtualQuery, VirtualWorld
 
-FRESH = {"seq": 0, "wm": 0, "live": 0}
+FRESH = ControlOffset()
 SPEC = VirtualQuery("a", window("3 s")).spec
 PLAIN = RoundRobin()
 
@@ -28,19 +29,19 @@ class Gate:
     """A gate without sockets: who waits, who was let through, and who was given up."""
 
     def __init__(self) -> None:
-        self.waiting: dict[str, dict[str, int]] = {}
-        self.granted: list[tuple[str, dict[str, int]]] = []
+        self.waiting: dict[str, ControlOffset] = {}
+        self.granted: list[tuple[str, ControlOffset]] = []
         self.aside: list[str] = []
         self.closed = False
         self.happened = threading.Condition()
         self.post: Callable[[Message], None] = lambda message: None
 
-    def ask(self, query: str, start: dict[str, int] = FRESH) -> None:
+    def ask(self, query: str, start: ControlOffset = FRESH) -> None:
         with self.happened:
             self.waiting[query] = start
         self.post(Asked(query, start))
 
-    def release(self, query: str, offset: dict[str, int]) -> bool:
+    def release(self, query: str, offset: ControlOffset) -> bool:
         with self.happened:
             del self.waiting[query]
             self.granted.append((query, offset))
@@ -134,7 +135,7 @@ def test_a_decision_that_raises_costs_nobody_a_turn_and_is_told() -> None:
     loop, gate, notes = made(Faulty(1, 3))
     begin(loop, gate, "a")
     gate.until(lambda: gate.grants("a") == 1)
-    gate.ask("a", {"seq": 1, "wm": 0, "live": 0})
+    gate.ask("a", ControlOffset(1))
     gate.until(lambda: gate.grants("a") == 2)
     status = loop.status()
     loop.stop()
@@ -281,9 +282,9 @@ def bare() -> Controller:
 def test_a_query_goes_on_where_its_offset_says_after_the_controller_was_rebuilt() -> None:
     controller = bare()
     controller.take(Started(SPEC))
-    controller.take(Asked("a", {"seq": 7, "wm": 9_000, "live": 1}))
+    controller.take(Asked("a", ControlOffset(7, 9_000, live=True)))
     controller.rebuild("the test says so")
-    controller.take(Asked("a", {"seq": 7, "wm": 9_000, "live": 1}))
+    controller.take(Asked("a", ControlOffset(7, 9_000, live=True)))
     view = controller.queries["a"].view()
     assert (view.announced, view.swept, view.pending, view.live) == (EventMs(9_000), EventMs(6_000), True, False)
 

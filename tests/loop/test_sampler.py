@@ -1,6 +1,6 @@
 """An input that is sampled: batches in, an offset out."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +13,7 @@ from headway.loop.sampler import CELL_MS, GUESS, Sampler
 from headway.loop.tracker import QueryTracker
 from headway.model.deadline import Deadlines, Grid
 from headway.model.message import BatchSeen, InputSeen, InputSpec, QuerySpec
+from headway.model.offset import ControlOffset, Sampled
 from headway.model.sampling import GroupSeen, Sampling, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 from headway.policy.sampling import Aion, Everything
@@ -60,7 +61,7 @@ def saw(made: Sampler, seen: InputSeen) -> Sampling:
     return made.sampling
 
 
-def run(made: Sampler, source: Source, windows: int) -> list[dict[str, int]]:
+def run(made: Sampler, source: Source, windows: int) -> list[Sampled]:
     """A batch at each window's end."""
     offsets = []
     for k in range(1, windows):
@@ -71,18 +72,18 @@ def run(made: Sampler, source: Source, windows: int) -> list[dict[str, int]]:
 
 def test_at_first_all_rows_are_taken_and_then_as_many_as_are_enough() -> None:
     offsets = run(sampler(), Source(), 15)
-    assert offsets[0]["share"] == 1_000_000 and offsets[0]["seen"] == 1_000_000
+    assert offsets[0].share == 1_000_000 and offsets[0].seen == 1_000_000
     last = offsets[-1]
-    assert 50_000 < last["share"] < 200_000
-    assert {key for key in last if key.startswith("at")} == {f"at{place}" for place in range(5)}
-    assert last["at0"] > last["at3"] > last["at4"]  # the last sub-stream lacks most stragglers
-    assert (last["sub"], last["every"], last["first"]) == (600, WINDOW_MS, 0)
-    assert all(isinstance(value, int) for value in last.values())
+    assert 50_000 < last.share < 200_000
+    assert len(last.arrived) == 5
+    assert last.arrived[0] > last.arrived[3] > last.arrived[4]  # the last sub-stream lacks most stragglers
+    assert (last.sub_ms, last.every_ms, last.first_ms) == (600, WINDOW_MS, 0)
+    assert all(type(value) is int for value in (*astuple(last)[:8], *last.arrived))
 
 
 def test_the_share_of_a_window_that_will_be_seen_is_foretold() -> None:
     made = sampler()
-    seen = run(made, Source(), 18)[-1]["seen"] / 1e6
+    seen = run(made, Source(), 18)[-1].seen / 1e6
     true = 1 - MEAN_DELAY / WINDOW_MS * (1 - np.exp(-WINDOW_MS / MEAN_DELAY))
     assert seen == pytest.approx(true, abs=0.01)
     assert made.unsure < 0.02
@@ -99,14 +100,14 @@ def test_of_old_rows_all_are_there() -> None:
     made = sampler()
     run(made, Source(), 10)
     told = made.offset(WallMs(10**9), EventMs(30_000), live=False)
-    assert (told["seen"], told["unsure"]) == (1_000_000, 0)
+    assert (told.seen, told.unsure) == (1_000_000, 0)
 
 
 def test_everything_waits_as_long_as_it_ever_had_to() -> None:
     made = sampler(Everything())
     source = Source()
     offsets = run(made, source, 15)
-    assert offsets[-1]["share"] == 1_000_000 and made.sampling.wait_ms >= 0.9 * source.delay[source.at < 30_000].max()
+    assert offsets[-1].share == 1_000_000 and made.sampling.wait_ms >= 0.9 * source.delay[source.at < 30_000].max()
 
 
 def test_a_delay_that_goes_with_the_value_is_news_and_makes_it_wait() -> None:
@@ -131,7 +132,7 @@ def test_groups_of_which_less_is_taken_ride_in_the_offset() -> None:
         groups = (GroupSeen(-17, 20_940, 20_940, 20_940), GroupSeen(4, 60, 60, 60))
         saw(made, InputSeen("rows", 21_000, delays=((0.0, 21_000.0),), substreams=cells, groups=groups))
     told = made.offset(WallMs(24_000), EventMs(0), live=True)
-    assert told["share"] == 1_000_000 and 0 < told["k_m17"] < 500_000 and "k_4" not in told
+    assert told.share == 1_000_000 and [key for key, _ in told.keys] == [-17] and 0 < dict(told.keys)[-17] < 500_000
 
 
 def steady(since_ms: int, until_ms: int, per_cell: int = 10, every: int = 1, group: int | None = None) -> InputSeen:
@@ -214,8 +215,8 @@ def query(past: tuple[BatchSeen, ...] = ()) -> QueryTracker:
     return QueryTracker(QuerySpec("q", (spec,), Deadlines((Grid(WINDOW_MS),)), ahead=True, window_ms=WINDOW_MS, past=past))
 
 
-def played(track: QueryTracker, source: Source, windows: int) -> list[dict[str, int]]:
-    offset, offsets = {"seq": 0, "wm": 0, "live": 0}, []
+def played(track: QueryTracker, source: Source, windows: int) -> list[ControlOffset]:
+    offset, offsets = ControlOffset(), []
     track.asked(WallMs(0), offset)
     for k in range(1, windows):
         sweeping = track.announced
@@ -236,14 +237,16 @@ def test_a_query_s_windows_go_when_its_sample_is_there() -> None:
     offsets = played(track, Source(), 15)
     assert track.view().patience_ms == 0 and track.view().live
     assert track.view().inputs[0].delay is None  # rows are worked off before the window's end
-    assert offsets[-1]["share"] < 200_000 and offsets[-1]["seen"] < 1_000_000
+    told = offsets[-1].sampled
+    assert told is not None and told.share < 200_000 and told.seen < 1_000_000
 
 
 def test_a_batch_that_announces_nothing_still_says_how_much_it_takes() -> None:
     track = query()
     before = played(track, Source(), 15)[-1]
     offset = track.granted(WallMs(46_000), None)
-    assert offset["seq"] == before["seq"] + 1 and offset["wm"] == before["wm"] and offset["share"] < 200_000
+    assert (offset.seq, offset.wm) == (before.seq + 1, before.wm)
+    assert offset.sampled is not None and offset.sampled.share < 200_000
 
 
 def test_a_query_that_has_no_rows_is_not_made_to_run() -> None:

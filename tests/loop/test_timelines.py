@@ -9,6 +9,7 @@ from headway.loop.replay import replay
 from headway.model.deadline import Deadlines, every, window
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
 from headway.model.message import Asked, Gone, Started
+from headway.model.offset import ControlOffset
 from headway.model.time import EventMs, VirtualClock, WallMs
 from headway.model.view import Snapshot
 from headway.policy.order import FirstCome, HighestRate, Klink, RoundRobin, StreamBox
@@ -218,13 +219,13 @@ def test_a_query_that_leaves_frees_its_slot() -> None:
 
 def test_a_query_that_is_gone_when_it_is_let_through_is_forgotten() -> None:
     class Nobody:
-        def release(self, query: str, offset: dict[str, int]) -> bool:
+        def release(self, query: str, offset: ControlOffset) -> bool:
             return False
 
     world, log = VirtualWorld(Klink()), Notebook()
     controller = Controller(VirtualClock(), Klink(), Nobody(), log, world)
     controller.take(Started(VirtualQuery("a", window("3 s")).spec))
-    controller.take(Asked("a", {"seq": 0, "wm": 0, "live": 0}))
+    controller.take(Asked("a", ControlOffset()))
     controller.turn()
     assert log.entries[0].receipt == "refused: the query is gone" and not controller.queries
     controller.take(Gone("a"))
@@ -233,7 +234,7 @@ def test_a_query_that_is_gone_when_it_is_let_through_is_forgotten() -> None:
 
 def test_what_comes_from_strangers_is_ignored() -> None:
     world = VirtualWorld(Klink())
-    world.controller.take(Asked("nobody", {"seq": 0, "wm": 0, "live": 0}))
+    world.controller.take(Asked("nobody", ControlOffset()))
     world.controller.take(Gone("nobody"))
     assert not world.controller.queries and not world.notebook.notes
 

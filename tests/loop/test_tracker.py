@@ -10,12 +10,13 @@ from headway.loop.partitions import Partitions
 from headway.loop.tracker import QueryTracker
 from headway.model.deadline import Deadlines, Grid
 from headway.model.message import BatchSeen, InputSeen, InputSpec, PartEnd, PartSeen, QuerySpec, Reached
+from headway.model.offset import ControlOffset
 from headway.model.slack import Report
 from headway.model.time import EventMs, WallMs
 from headway.policy.patience import Deadline
 
 T = 1_000_000_000_000 // 3_000 * 3_000  # some moment on the grid
-FRESH = {"seq": 0, "wm": 0, "live": 0}
+FRESH = ControlOffset()
 
 
 def tracker(patience_ms: int = 200, **more: Any) -> QueryTracker:
@@ -100,9 +101,9 @@ def test_the_offset_carries_the_announcement_and_counts_grants() -> None:
     assert track.granted(WallMs(T), None) == FRESH
     track.saw(batch(0, T, 100, rows(10, T)))
     track.asked(WallMs(T + 100), FRESH)
-    assert track.granted(WallMs(T + 100), EventMs(T)) == {"seq": 1, "wm": T, "live": 1}
-    track.asked(WallMs(T + 200), {"seq": 1, "wm": T, "live": 1})
-    assert track.granted(WallMs(T + 200), EventMs(T - 3_000)) == {"seq": 1, "wm": T, "live": 1}  # never backwards
+    assert track.granted(WallMs(T + 100), EventMs(T)) == ControlOffset(1, T, live=True)
+    track.asked(WallMs(T + 200), ControlOffset(1, T, live=True))
+    assert track.granted(WallMs(T + 200), EventMs(T - 3_000)) == ControlOffset(1, T, live=True)  # never backwards
 
 
 # ---- live rows and old ones
@@ -164,7 +165,7 @@ def test_an_offset_tells_that_the_clock_ruled_if_only_for_the_input_that_speaks(
         track.asked(WallMs(began + 100), FRESH)
     assert track.view().leads and track.view().inputs[1].idle
     offset = track.granted(WallMs(T + 5_200), EventMs(T + 6_000))
-    assert offset["wm"] == T + 6_000 and offset["live"] == 1
+    assert offset.wm == T + 6_000 and offset.live
     anew = QueryTracker(track.spec)
     anew.asked(WallMs(T + 5_300), offset)
     assert anew.view().due == T + 6_200
@@ -228,7 +229,7 @@ def test_a_grant_that_finds_nothing_to_do_runs_no_batch_and_costs_nothing() -> N
 
 def test_after_a_restart_a_pending_watermark_is_not_swept_early() -> None:
     track = tracker(patience_ms=200)
-    track.asked(WallMs(T - 1_500), {"seq": 7, "wm": T, "live": 1})
+    track.asked(WallMs(T - 1_500), ControlOffset(7, T, live=True))
     view = track.view()
     assert view.pending and not view.live and view.granted_at is None  # whether the clock rules, only rows can tell
     assert (view.announced, view.swept, view.due) == (T, T - 3_000, T + 200)
@@ -236,14 +237,14 @@ def test_after_a_restart_a_pending_watermark_is_not_swept_early() -> None:
 
 def test_after_a_restart_in_old_rows_the_wall_clock_has_no_say() -> None:
     track = tracker()
-    track.asked(WallMs(T), {"seq": 7, "wm": T - 86_400_000, "live": 0})
+    track.asked(WallMs(T), ControlOffset(7, T - 86_400_000))
     view = track.view()
     assert view.pending and not view.live and view.due is None  # a first batch tells more
 
 
 def test_a_watermark_off_the_grid_left_by_an_ungated_stretch_is_pending_too() -> None:
     track = tracker()
-    track.asked(WallMs(T), {"seq": 9, "wm": T - 1_234, "live": 1})
+    track.asked(WallMs(T), ControlOffset(9, T - 1_234, live=True))
     view = track.view()
     assert (view.announced, view.swept, view.due) == (T - 1_234, T - 3_000, T - 1_034)
 

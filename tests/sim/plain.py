@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headway.model.message import Asked, BatchSeen, Gone, InputSpec, Message, QuerySpec, Started
+from headway.model.offset import ControlOffset
 from headway.model.status import InputStatus, QueryStatus, RuntimeStatus
 from headway.model.time import WallMs
 from headway.policy.load import order_policy
@@ -26,7 +27,7 @@ class PlainInput:
 class PlainQuery:
     spec: QuerySpec
     inputs: dict[str, PlainInput]
-    waiting: dict[str, int] | None = None
+    waiting: ControlOffset | None = None
     granted_at: int | None = None
     had_rows: bool = True
     fresh: bool = True  # a batch was told of since it last asked
@@ -101,7 +102,7 @@ class Plain:
             return 60_000
         return 0 if query.had_rows or query.spec.bounded else PACE_MS
 
-    def _offset(self, query: PlainQuery, start: dict[str, int], now: int) -> dict[str, int]:
+    def _offset(self, query: PlainQuery, start: ControlOffset, now: int) -> ControlOffset:
         limits = [None if i.newest is None else i.newest - i.spec.patience_ms for i in query.inputs.values()]
         if "by the clock" in self.faults:
             limits = [now - i.spec.patience_ms for i in query.inputs.values()]
@@ -110,9 +111,9 @@ class Plain:
         if "announces ahead" in self.faults and None not in limits:
             limits = [x + 5_000 for x in limits if x is not None]
         ripe = 0 if None in limits else query.spec.deadlines.upto(min(FAR_MS, *(x for x in limits if x is not None)))
-        if "goes back" in self.faults and start["seq"] == 5:
-            return {**start, "seq": 6, "wm": start["wm"] - 1_000}
-        if ripe <= start["wm"] or "announces nothing" in self.faults:
+        if "goes back" in self.faults and start.seq == 5:
+            return ControlOffset(6, start.wm - 1_000, start.live)
+        if ripe <= start.wm or "announces nothing" in self.faults:
             # After a restart Spark does not sweep by itself what was announced before.
-            return {**start, "seq": start["seq"] + 1} if start["wm"] > query.swept and not query.spec.bounded else start
-        return {"seq": start["seq"] + 1, "wm": ripe, "live": 0}
+            return start.next(start.wm, start.live) if start.wm > query.swept and not query.spec.bounded else start
+        return start.next(ripe, live=False)

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from headway.cli.app import app
 from headway.errors import SettingError
 from headway.model.message import InputSeen
+from headway.model.offset import ControlOffset
 from headway.model.time import EventMs
 from headway.sim.scripts import laws, making
 from headway.sim.scripts.laws import Violation
@@ -180,7 +181,7 @@ def test_a_row_of_the_year_9999_moves_a_line_no_further_than_calendars_go() -> N
     line = Line()
     line.starts({"a": 0})
     line.looks([InputSeen("a", 1, None, EventMs(0), (), foremost=EventMs(253_402_300_799_999))])
-    assert line.rows(line.first, line.by_rows(line.first))
+    assert line.rows(ControlOffset(), line.by_rows(ControlOffset()))
 
 
 def test_where_sources_are_asked_before_the_gate_a_stream_is_live_by_the_moment_of_asking() -> None:
@@ -196,8 +197,8 @@ def test_where_sources_are_asked_before_the_gate_a_stream_is_live_by_the_moment_
 def test_a_line_that_begins_again_behind_its_watermark_waits_no_longer_than_anything_is_announced_ahead() -> None:
     line = Line()
     line.starts({"a": 2_000})
-    assert line.early_ms({"seq": 3, "wm": 5_000, "live": 1}, steady=0, wall=1_000) == 6_000
-    assert line.early_ms({"seq": 4, "wm": 3_600_000, "live": 1}, steady=0, wall=1_000) == 12_000
+    assert line.early_ms(ControlOffset(3, 5_000, live=True), steady=0, wall=1_000) == 6_000
+    assert line.early_ms(ControlOffset(4, 3_600_000, live=True), steady=0, wall=1_000) == 12_000
 
 
 class Days(RuleBasedStateMachine):

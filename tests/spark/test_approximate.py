@@ -19,6 +19,7 @@ from scripted import Stage, wait_until
 
 import headway as hw
 from headway.loop.sampler import Sampler
+from headway.model.offset import Sampled
 from headway.model.sampling import Sampling, StreamView
 
 pytestmark = pytest.mark.spark
@@ -123,9 +124,12 @@ def test_a_sample_is_handed_over_as_it_is_with_what_its_rows_stand_for(stage: St
 def test_rates_by_place_and_a_window_that_is_not_all_there(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an offset says is what Spark does: less of later sub-streams is there, so more of them is taken."""
     arrived, share, seen, unsure = (1.0, 0.9, 0.8, 0.6, 0.2), 0.3, 0.7, 0.04
-    parts = {f"at{place}": part for place, part in enumerate(arrived)} | {"z": Z, "widest": 4.5}
-    told = {name: round(1e6 * part) for name, part in ({"share": share, "seen": seen, "unsure": unsure} | parts).items()}
-    monkeypatch.setattr(Sampler, "offset", lambda *_: told | {"sub": 600, "every": 3_000, "first": 0})
+    plain = {"share": share, "seen": seen, "unsure": unsure, "z": Z, "widest": 4.5}
+    told = Sampled(
+        **{name: round(1e6 * part) for name, part in plain.items()},
+        sub_ms=600, every_ms=3_000, arrived=tuple(round(1e6 * part) for part in arrived),
+    )  # fmt: skip
+    monkeypatch.setattr(Sampler, "offset", lambda *_: told)
     asked = [hw.approx.mean("v").alias("mean"), hw.approx.sum("v").alias("sum"), hw.approx.collect("ts", "v").alias("all")]
     (out,) = answers(stage, window(sampled(stage, Part(0.5))).agg(*asked), made(4_000))
     chance = "shiftrightunsigned(xxhash64('headway', ts, k, v), 11) / 9007199254740992D as chance"
@@ -363,5 +367,5 @@ def test_without_the_gate_a_sample_goes_on_by_its_rows_and_its_bounds_stay_as_wi
         assert row.m.lower - 1e-9 < mean < row.m.upper + 1e-9  # a batch after a pause takes all rows: its answer is exact
         assert row.m.seen == 1.0
     offsets = [s["endOffset"] for p in stage.query.recentProgress for s in json.loads(p.json)["sources"]]
-    widths = [offset["z"] for offset in offsets if "seq" in offset]
+    widths = [offset["sampled"]["z"] for offset in offsets if "seq" in offset]
     assert widths and min(widths) > 2_500_000  # of 99 %, not of the 95 % that holds where nothing is said

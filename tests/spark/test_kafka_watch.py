@@ -205,7 +205,7 @@ def test_a_group_that_hangs_keeps_nobody_and_hears_the_newest_in_the_end(java: A
     from confluent_kafka import TopicPartition
 
     topics.create(other.address, "grouped", 2)
-    ends = java._jvm.headway.Ends({"bootstrap.servers": other.address}, 60_000)
+    ends = java._jvm.headway.PartitionEnds({"bootstrap.servers": other.address}, 60_000)
     reader = topics.client("consumer", other.address, **{"group.id": "grouped-lag"})
 
     def committed() -> list[int]:

@@ -10,7 +10,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from headway.spark.control import CAN_END
+from headway.spark.channel.control import CAN_END
 from headway.spark.jvm import EXTENSIONS, JAR, JAR_4_0, NEWEST_JAR
 
 JOB = Path(__file__).with_name("submitted_job.py")

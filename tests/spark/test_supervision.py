@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from scripted import Stage, wait_until
-from test_channel import counts
 from test_live import per_window, stream, views
 
 import headway as hw
@@ -22,6 +21,7 @@ from headway.model.status import QueryStatus
 from headway.model.view import Snapshot
 from headway.spark import supervisor
 from headway.spark.events import events
+from spark.channel.test_channel import counts
 
 pytestmark = pytest.mark.spark
 

@@ -13,7 +13,7 @@ from scripted import Stage, wait_until
 import headway as hw
 from headway.model.message import QuerySpec
 from headway.spark import jvm, runtime
-from headway.spark.control import CAN_END
+from headway.spark.channel.control import CAN_END
 from headway.spark.writer import field_of
 
 pytestmark = pytest.mark.spark

@@ -35,6 +35,7 @@ from headway.model.message import (
     Started,
     Unreadable,
 )  # fmt: skip
+from headway.model.offset import ControlOffset
 from headway.model.status import RuntimeStatus, State
 from headway.model.time import Clock, WallMs
 from headway.model.view import QueryView, Snapshot
@@ -43,7 +44,7 @@ from headway.model.view import QueryView, Snapshot
 class Actuator(Protocol):
     """Makes a grant true. False means that the query is gone, which is an answer and not a failure."""
 
-    def release(self, query: str, offset: dict[str, int]) -> bool: ...
+    def release(self, query: str, offset: ControlOffset) -> bool: ...
 
 
 class Gauge(Protocol):

@@ -11,6 +11,7 @@ from headway.estimate.delays import normal_half_width
 from headway.estimate.substreams import WAITED_MS, SubStreams, fitting_sub_ms
 from headway.model.deadline import Deadlines
 from headway.model.message import InputSeen
+from headway.model.offset import MILLION, Sampled
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 
@@ -18,7 +19,6 @@ CELL_MS = 100  # batches tell of their rows, late ones too, in cells of this len
 MEMORY_MS = 120_000  # of cells, at least
 CHECKED = 30  # windows whose expected share was compared with the true one
 GUESS = 0.01
-MILLION = 1_000_000
 
 
 class Sampler:
@@ -52,20 +52,24 @@ class Sampler:
         self.view = self.streams.view()
         self._check()
 
-    def offset(self, now: WallMs, sweeping: EventMs, live: bool) -> dict[str, int]:
+    def offset(self, now: WallMs, sweeping: EventMs, live: bool) -> Sampled:
         """What the next batch takes, and how much it will have seen of the window that it lets out, as whole numbers."""
         seen = 1.0
         if sweeping > 0 and live:
             seen = max(1 / MILLION, self.view.window_arrived(now - sweeping))
             self._asked = (sweeping, seen) if self.view.known else None
-        told = {
-            "share": self.sampling.share, "seen": seen, "unsure": self.unsure if seen < 1 else 0.0,
-            "z": normal_half_width(self.policy.confidence), "widest": 1 / sqrt(1 - self.policy.confidence),
-            **{f"at{place}": share for place, share in enumerate(self.sampling.arrived)},
-            **{f"k_{key}".replace("-", "m"): share for key, share in self.sampling.keys.items()},
-        }  # fmt: skip
-        whole = {name: round(value * MILLION) for name, value in told.items()}
-        return {**whole, "sub": self.sub_ms, "every": self.every_ms, "first": self.first_ms}
+        return Sampled(
+            share=_millionths(self.sampling.share),
+            seen=_millionths(seen),
+            unsure=_millionths(self.unsure) if seen < 1 else 0,
+            z=_millionths(normal_half_width(self.policy.confidence)),
+            widest=_millionths(1 / sqrt(1 - self.policy.confidence)),
+            sub_ms=self.sub_ms,
+            every_ms=self.every_ms,
+            first_ms=self.first_ms,
+            arrived=tuple(map(_millionths, self.sampling.arrived)),
+            keys=tuple((int(key), _millionths(share)) for key, share in self.sampling.keys.items()),
+        )
 
     def held_ms(self, end: EventMs, read_at: WallMs) -> int:
         """How long after its end a window waits, given what had been read of it by a batch that began then."""
@@ -106,6 +110,10 @@ class Sampler:
             was = folded.get(index)
             folded[index] = replace(cell, index=index) if was is None else _sum(was, cell)
         return list(folded.values())
+
+
+def _millionths(share: float) -> int:
+    return round(share * MILLION)
 
 
 def _sum(one: SubStreamSeen, other: SubStreamSeen) -> SubStreamSeen:

@@ -12,6 +12,7 @@ from headway.loop.sampler import Sampler
 from headway.loop.thresholds import QUERY, Threshold
 from headway.loop.unread import ReadSoFar
 from headway.model.message import BatchSeen, InputSpec, QuerySpec
+from headway.model.offset import ControlOffset, Sampled
 from headway.model.slack import Report, Tuned
 from headway.model.time import STEP_MS, EventMs, WallMs
 from headway.model.view import READ_MOST_MS, QueryView
@@ -27,7 +28,7 @@ class QueryTracker:
         inputs = [replace(i, idle_after_ms=None) if spec.bounded else i for i in spec.inputs]
         self.inputs = {i.name: InputTracker(i, confidence=confidence, sampler=self._sampler(i)) for i in inputs}
         self.cost = BatchCost()
-        self.start: dict[str, int] = {"seq": 0, "wm": 0, "live": 0}
+        self.start = ControlOffset()
         self.waiting_since: WallMs | None = None
         self.granted_at: WallMs | None = None
         self.announced = EventMs(0)
@@ -151,7 +152,7 @@ class QueryTracker:
     def _gates(self) -> list[InputTracker]:
         return [tracker for tracker in self.inputs.values() if tracker.spec.slt_ms is not None]
 
-    def asked(self, now: WallMs, start: dict[str, int]) -> None:
+    def asked(self, now: WallMs, start: ControlOffset) -> None:
         """The query is at the gate again, with everything up to the offset `start` done."""
         if self.granted_at is not None and self.waiting_since is None:
             if self._last is not None:
@@ -160,19 +161,19 @@ class QueryTracker:
                 self.had_rows, self.swept = False, max(self.swept, self._sweeping)
                 for tracker in self.inputs.values():
                     tracker.found_none(self.granted_at, self._asked_at)
-        if self.granted_at is None and start["wm"] > 0:  # restarted: the next batch sweeps what was announced before
-            before = self.spec.deadlines.upto(start["wm"] - 1)
+        if self.granted_at is None and start.wm > 0:  # restarted: the next batch sweeps what was announced before
+            before = self.spec.deadlines.upto(start.wm - 1)
             self.swept, self.refusing, self._took = (max(x, before) for x in (self.swept, self.refusing, self._took))
             # It may have been announced ahead, if the clock ruled then; whether it still does, only rows can tell.
             patience_ms = max((i.view.patience_ms for i in self.inputs.values()), default=0)
             # No watermark is announced further ahead than that: one that seems to be was announced by another clock.
             latest = now + READ_MOST_MS + patience_ms
-            self.ripens = WallMs(min(latest, start["wm"] + patience_ms) if start["live"] else 0)
+            self.ripens = WallMs(min(latest, start.wm + patience_ms) if start.live else 0)
         if self.threshold is not None:  # its last word; it may be some batches old
             for tracker in self._gates:
                 tracker.view = replace(tracker.view, slt_ms=round(self.threshold.ms))
         self.start, self.stalled = start, False
-        self.announced = EventMs(max(self.announced, start["wm"]))
+        self.announced = EventMs(max(self.announced, start.wm))
         self.waiting_since = now
         self._view = None
 
@@ -206,7 +207,7 @@ class QueryTracker:
         """Let through, and not back yet."""
         return self.granted_at is not None and self.waiting_since is None
 
-    def granted(self, now: WallMs, announce: EventMs | None) -> dict[str, int]:
+    def granted(self, now: WallMs, announce: EventMs | None) -> ControlOffset:
         """The offset that lets the query through. Unchanged when nothing is announced: then Spark runs a batch only if a
         source has rows, and asks again if none has."""
         view = self.view()
@@ -215,20 +216,20 @@ class QueryTracker:
         self._sweeping, self._slts[1] = self.announced, self._slts[0]
         live = all(i.view.live for i in self.inputs.values())
         # How much a batch takes rides in its offset: where rows are sampled, a batch without a new one would take them all.
-        sampling: dict[str, int] = {}
+        sampled: Sampled | None = None
         if self.had_rows or self._sweeping > self.swept:
             for tracker in self.inputs.values():
                 if tracker.sampler is not None:
-                    sampling |= tracker.sampler.offset(now, self._sweeping, live)
+                    sampled = tracker.sampler.offset(now, self._sweeping, live)
         if announce is not None and announce > self.announced:
             limit = view.ripe(now)
             ripe = limit is not None and announce <= limit
             self.ripens = WallMs(0 if ripe and not view.live else now if ripe else announce + view.patience_ms)
             self.announced, self._slts[0] = announce, float(min((t.view.slt_ms or 0 for t in self._gates), default=0))
-        elif not sampling:
+        elif sampled is None:
             return self.start
         # Whoever begins anew from this offset must know that the clock ruled, if only for the inputs that speak.
-        return {"seq": self.start["seq"] + 1, "wm": self.announced, "live": int(view.live), **sampling}
+        return self.start.next(self.announced, view.live, sampled)
 
     def view(self) -> QueryView:
         if self._view is None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from headway.model.deadline import Deadlines
+from headway.model.offset import ControlOffset
 from headway.model.patience import PatiencePolicy
 from headway.model.sampling import GroupSeen, SamplingPolicy, SubStreamSeen
 from headway.model.slack import Curve, Report
@@ -54,7 +55,7 @@ class Asked:
     """A query stands at the gate; its last batch, if any, is done."""
 
     query: str
-    start: dict[str, int]
+    start: ControlOffset
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from headway.loop.kernel import Entry, Log
 from headway.model.deadline import Deadlines, Grid
 from headway.model.decision import OrderPolicy
 from headway.model.message import Asked, BatchSeen, Gone, QuerySpec, Started
+from headway.model.offset import ControlOffset
 from headway.model.time import EventMs, WallMs
 from headway.model.view import QueryView
 from headway.sim.agenda import Agenda
@@ -107,7 +108,7 @@ class _Running:
     read_to: int
     emitted_to: int
     asked_at: int
-    offset: dict[str, int] = field(default_factory=lambda: {"seq": 0, "wm": 0, "live": 0})
+    offset: ControlOffset = ControlOffset()
     swept: int = 0
     newest: int = 0  # event time, for the watermark of a query without a gate
     batches: int = 0
@@ -171,11 +172,11 @@ class World:
 
     # ---- the controller's ports
 
-    def release(self, query: str, offset: dict[str, int]) -> bool:
+    def release(self, query: str, offset: ControlOffset) -> bool:
         state = self._running.get(query)
         if state is None:
             return False
-        now, sweeps, before = self.clock.at, state.offset["wm"], state.offset
+        now, sweeps, before = self.clock.at, state.offset.wm, state.offset
         # Sources that are asked before the gate hold what had come by then.
         read_to = now if state.query.ahead else state.asked_at
         inputs = tuple(i.between(state.read_to, read_to) for i in state.query.streams)

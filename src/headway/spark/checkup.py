@@ -11,7 +11,7 @@ from headway.model.check import Check
 from headway.spark import jvm
 from headway.spark.lease import default_fs
 from headway.spark.profile import INTERPRETED, NEED_JAR, PARTITIONS, chosen, usual
-from headway.spark.runtime import supported
+from headway.spark.supported import supported
 
 MANAGER, LEAN = NEED_JAR
 EXTENSIONS = "spark.sql.extensions"

@@ -107,7 +107,7 @@ class _Broker:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"headway-kafka-{self._address}", daemon=True)
         try:
-            self._ends = spark._jvm.headway.Ends(dict(wanted.settings), ANSWER_MS)
+            self._ends = spark._jvm.headway.PartitionEnds(dict(wanted.settings), ANSWER_MS)
         except Py4JJavaError as error:
             raise self._refused(error) from None
 

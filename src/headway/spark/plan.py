@@ -8,10 +8,9 @@ from pyspark.sql import types as T
 
 from headway.errors import HeadwayError, SettingError
 from headway.model.deadline import Deadlines, Grid
-from headway.spark import control, jvm
+from headway.spark.channel.rows import FORMATS
 
 METRICS = "headway:"  # what the names of our metrics begin with
-_CONTROL = (jvm.CONTROL, control.FORMAT)
 CADENCE_MS = 1_000  # how often a query without windows is served
 _LIMIT = re.compile(r"(max|min)\w+per(trigger|(micro)?batch)$|^rowsperbatch$")
 # Sources that hand out all they have, unless an option says otherwise. Others may have limits that no option shows
@@ -123,7 +122,7 @@ class Source:
 
     @property
     def control(self) -> bool:
-        return self.name in _CONTROL
+        return self.name in FORMATS
 
     @property
     def limited(self) -> bool:

@@ -26,30 +26,30 @@ from headway.spark import jvm
 from headway.spark import late as late_
 from headway.spark.approximate import approximate
 from headway.spark.batches import LongBatches
-from headway.spark.control import CAN_END, FORMAT, SHIFT_MS, ControlSource
+from headway.spark.channel.control import CAN_END
+from headway.spark.channel.gate import Gate
+from headway.spark.channel.leased_gate import LeasedGate
+from headway.spark.channel.rows import control_rows
 from headway.spark.ending import await_termination, drain, stop, stopped
-from headway.spark.gate import Gate
 from headway.spark.gauge import DriverGauge
 from headway.spark.inputs import watermark, watermarked
 from headway.spark.kafka import Subscription, Watch
 from headway.spark.lease import Leases, SessionLeasing, default_fs, local_path
-from headway.spark.leased_gate import LeasedGate
 from headway.spark.memory import Memory
 from headway.spark.merge import merge
 from headway.spark.plan import inspect
 from headway.spark.profile import Profile, one_task, own_work, partitions, settled, usual
-from headway.spark.register import register
 from headway.spark.reports import BatchReports
 from headway.spark.sampling import refuse_unbounded
 from headway.spark.spec import spec_of
 from headway.spark.standing import late_counts, status
 from headway.spark.starting import Starting
 from headway.spark.supervisor import Supervisor, check_restart
+from headway.spark.supported import supported
 from headway.spark.trigger import taken_over
 from headway.spark.writer import option_of, output_mode
 
 LOG = logging.getLogger("headway")
-OLDEST_SPARK = 4
 CORES = 2  # until executors have come
 
 
@@ -108,21 +108,10 @@ class Runtime:
         self._supervision = Supervision(self.controller, self._gate, RoundRobin())
         self._supervision.start()
         self._by_jar = jvm.present(self.spark)
-        if self._by_jar:
-            jvm.send(self.spark)
-        self._control = self._control_rows(self._by_jar)
+        self._control = control_rows(self.spark, self._gate, self._by_jar)
         self._starting = Starting(self._gate, self._leases, self._queries, nameless=not self._by_jar)
         self._watch = Watch(self.spark, self._post)
         self._reports = BatchReports(self._post, self._committed)
-
-    def _control_rows(self, named: bool) -> DataFrame:
-        if not named:
-            register(self.spark, ControlSource)
-        kind = jvm.CONTROL if named else FORMAT
-        options = {"host": "127.0.0.1", "port": self._gate.port, "secret": self._gate.secret}
-        reader = self.spark.readStream.format(kind).options(**options, shift_ms=SHIFT_MS)
-        rows: DataFrame = reader.load()
-        return rows
 
     # ---- what users call
 
@@ -302,12 +291,3 @@ def _begun(writer: Any, profile: Profile, table: str | None) -> Any:
 def _check_slots(slots: Any) -> None:
     if slots != "auto" and (not isinstance(slots, int) or isinstance(slots, bool) or slots < 1):
         raise SettingError("slots", slots, "'auto' or a number of 1 or more")
-
-
-def supported(spark: Any) -> None:
-    """One line for sessions that we cannot work with, before anything fails deep inside."""
-    if type(spark).__module__.startswith("pyspark.sql.connect"):
-        want = "a classic session: Headway decides inside the driver, so run it there (spark-submit), not over Spark Connect"
-        raise SettingError("spark", "a Spark Connect session", want)
-    if int(str(spark.version).partition(".")[0]) < OLDEST_SPARK:
-        raise SettingError("spark", f"Spark {spark.version}", f"Spark {OLDEST_SPARK}.0 or later")

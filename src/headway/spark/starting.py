@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headway.errors import HeadwayError, SettingError
+from headway.model.line import Incarnation, LineId
 from headway.model.message import QuerySpec
-from headway.spark.gate import Gate
+from headway.spark.channel.gate import Gate
 from headway.spark.lease import Leases
 from headway.spark.writer import option_of
 
@@ -47,7 +48,8 @@ class Starting:
                 self._queries[spec.name] = query = begin()
                 if lease is not None:
                     self._leases.hold(spec.name, lease, query)
-                self._gate.tie(spec.name, query.id, query.runId)
+                life = Incarnation(str(query.runId), None if lease is None else lease.lease.token)
+                self._gate.tie(spec.name, LineId(str(query.id), place, life))
                 _await_call(query, called, spec.name)
             except BaseException:
                 self._gate.give_up(spec.name)

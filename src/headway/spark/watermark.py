@@ -20,7 +20,7 @@ from pyspark.sql import types as T
 
 from headway.model.patience import PatiencePolicy
 from headway.spark import jvm
-from headway.spark.control import SHIFT_DAYS
+from headway.spark.channel.control import SHIFT_DAYS
 from headway.spark.plan import quoted
 from headway.spark.sampling import Sample
 from headway.spark.tally import Names, Tally

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from headway.bench.scripts.stage import Part
+from headway.model.offset import ControlOffset
 from headway.sim.scripts.engine import Ran, Row, SparkQuery
-from headway.sim.scripts.line import SHIFT_MS, Line, Offset
+from headway.sim.scripts.line import SHIFT_MS, Line
 from headway.sim.scripts.reports import beyond
 from headway.sim.scripts.script import Query
 from headway.sim.scripts.trace import Came, Kept, Look, Trace
+from headway.spark.channel.offset_text import offset_of
 
-FIRST = Line().first
 ReadIn = dict[str, dict[int, list[Came]]]  # by input: the rows in each entry of its source's own log
 Written = dict[int, dict[int, list[int]]]  # by batch, then by the window's end: ids
 
@@ -29,7 +30,7 @@ class Logged:
     batch: int
     watermark: int
     timestamp: int
-    control: Offset
+    control: ControlOffset
     files: tuple[int, ...]  # by file source: how far its own log has come
     done_at: int | None  # when it was committed
 
@@ -82,7 +83,7 @@ class _Again:
     def __init__(self, part: Part, made: Record, read_in: ReadIn, sink: Written) -> None:
         self.part, self.made, self.kept, self.spark = part, made, made.kept, made.kept.spark
         self.read_in, self.sink = read_in, sink
-        self.run, self.control = 0, FIRST
+        self.run, self.control = 0, ControlOffset()
         self.upto = dict.fromkeys(part.rows, -1)  # how far each file source's own log was read
         for name, came in part.rows.items():  # in the order in which they were read; those that were not come last
             read = [c for _, rows in sorted(read_in[name].items()) for c in rows]
@@ -146,7 +147,7 @@ def _log(checkpoint: Path, names: list[str]) -> Iterator[Logged]:
         _, metadata, *lines = file.read_text().splitlines()
         told = json.loads(metadata)
         offsets = [None if line == "-" else json.loads(line) for line in lines]
-        control = next(o for o in offsets if o is not None and "seq" in o)
+        control = offset_of(next(o for o in offsets if o is not None and "seq" in o))
         of_files = [o for o in offsets if o is None or "seq" not in o]  # a dash: it has not found anything yet
         files = {n: -1 if o is None else o["logOffset"] for n, o in zip(order, of_files, strict=True)}
         commit = checkpoint / "commits" / file.name

@@ -135,9 +135,9 @@ def the_watermark_never_goes_back(trace: Trace, kept: Kept) -> Iterator[str]:
     """Neither in the offsets nor in Spark; and the number of the grant does not either."""
     last: Look | None = None
     for look in kept.looks:
-        if look.end["wm"] < look.start["wm"] or look.end["seq"] < look.start["seq"]:
+        if look.end.wm < look.start.wm or look.end.seq < look.start.seq:
             yield f"the look of {told(look.granted_at)} went from {look.start} to {look.end}"
-        if last is not None and last.batch is not None and look.start["wm"] < last.end["wm"]:
+        if last is not None and last.batch is not None and look.start.wm < last.end.wm:
             yield f"the look of {told(look.granted_at)} starts at {look.start}, after {last.end}"
         last = look
     if kept.spark.commits != sorted(kept.spark.commits):
@@ -216,7 +216,7 @@ def _patience_of(trace: Trace, kept: Kept, look: Look) -> int:
 
 def _held_ms(kept: Kept, look: Look) -> int:
     """A watermark that is announced waits for inputs that were seen to be silent, and so does whatever comes meanwhile."""
-    if look.end["wm"] <= (look.ran.swept if look.ran else 0):
+    if look.end.wm <= (look.ran.swept if look.ran else 0):
         return 0
     # A batch that was run again tells of its rows when they are older still, and whoever began anew knows of no others.
     run = look.done_run or look.run

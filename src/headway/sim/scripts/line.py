@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from headway.model.message import InputSeen
+from headway.model.offset import ControlOffset
 from headway.model.time import LATEST
 from headway.model.view import READ_MOST_MS
-from headway.spark import control
+from headway.spark.channel import control
 
-Offset = dict[str, int]
 SHIFT_MS = control.SHIFT_MS
 LOST_MS = 1_000  # between two batches of a query that has lost its gate
-_READER = control.ControlReader({"host": "127.0.0.1", "port": "9", "secret": ""})  # it never calls
 
 
 @dataclass
@@ -26,13 +25,10 @@ class Line:
     newest: dict[str, int | None] = field(default_factory=dict)  # by input, as far as batches of this run have told
     _ahead: tuple[int, int] = (0, 0)  # a watermark announced ahead, and the moment before which it must not be swept
 
-    @property
-    def first(self) -> Offset:
-        return _READER.initialOffset()
-
-    def rows(self, start: Offset, end: Offset) -> list[int]:
+    @staticmethod
+    def rows(start: ControlOffset, end: ControlOffset) -> list[int]:
         """The moments of the control rows between two offsets, in ms."""
-        return [round(row[0].timestamp() * 1000) for row in _READER.readBetweenOffsets(start, end)]
+        return [round(moment.timestamp() * 1000) for moment in control.moments(start, end)]
 
     def starts(self, patience_ms: dict[str, int]) -> None:
         """A new run: nothing is known of its rows."""
@@ -45,19 +41,17 @@ class Line:
             found = [min(at, LATEST) for at in (self.newest[told.name], reached) if at is not None]
             self.newest[told.name] = max(found, default=None)
 
-    def early_ms(self, start: Offset, steady: int, wall: int) -> int:
+    def early_ms(self, start: ControlOffset, steady: int, wall: int) -> int:
         """How much too early it would be to sweep what was announced last, by the monotonic clock since it was seen."""
-        if not start["live"]:
+        if not start.live:
             return 0
-        if start["wm"] != self._ahead[0]:
-            ahead = min(start["wm"] - wall, READ_MOST_MS)  # what seems further ahead was announced by another clock
-            self._ahead = start["wm"], steady + ahead + max(self.patience_ms.values(), default=0)
+        if start.wm != self._ahead[0]:
+            ahead = min(start.wm - wall, READ_MOST_MS)  # what seems further ahead was announced by another clock
+            self._ahead = start.wm, steady + ahead + max(self.patience_ms.values(), default=0)
         return self._ahead[1] - steady
 
-    def by_rows(self, start: Offset) -> Offset:
+    def by_rows(self, start: ControlOffset) -> ControlOffset:
         """Where it goes on its own: as far as stock Spark would."""
         limits = [None if at is None else at - self.patience_ms[name] for name, at in self.newest.items()]
         watermark = 0 if None in limits else min((x for x in limits if x is not None), default=0)
-        if watermark <= start["wm"]:
-            return start
-        return {**start, "seq": start["seq"] + 1, "live": 0, "wm": watermark}
+        return start.by_rows(watermark) if watermark > start.wm else start

@@ -59,7 +59,7 @@ class Evidence:
         self._known: dict[int, dict[str, Reason | None]] = {}
 
     def announcing(self, end: int) -> Look | None:
-        return next((look for look in self.batches if look.end["wm"] >= end), None)
+        return next((look for look in self.batches if look.end.wm >= end), None)
 
     def sweeping(self, end: int) -> Look | None:
         return next((look for look in self.batches if look.ran is not None and look.ran.swept >= end), None)

@@ -5,8 +5,8 @@ Moments are in true time (`BASE` + what the monotonic clock says); what the wall
 
 from dataclasses import dataclass, field
 
+from headway.model.offset import ControlOffset
 from headway.sim.scripts.engine import Ran, SparkQuery
-from headway.sim.scripts.line import Offset
 from headway.sim.scripts.script import Query, Script
 
 
@@ -33,8 +33,8 @@ class Look:
     wall: int  # the batch's timestamp
     read: dict[str, list[Came]]
     taken: dict[str, list[Came]]  # of those, the ones that were not set aside as future
-    start: Offset
-    end: Offset
+    start: ControlOffset
+    end: ControlOffset
     gated: bool
     left: bool = False  # a source had more
     batch: int | None = None
@@ -45,7 +45,7 @@ class Look:
 
     @property
     def announced(self) -> int | None:
-        return self.end["wm"] if self.end["wm"] > self.start["wm"] else None
+        return self.end.wm if self.end.wm > self.start.wm else None
 
 
 @dataclass

@@ -11,13 +11,14 @@ from typing import Any, Protocol
 from headway.loop.controller import Controller
 from headway.model.decision import OrderPolicy
 from headway.model.message import Asked, BatchSeen, Gone, Message, Started
+from headway.model.offset import ControlOffset
 from headway.model.status import RuntimeStatus
 from headway.model.time import EventMs, VirtualClock, WallMs
 from headway.policy.load import order_policy
 from headway.sim.agenda import Agenda
 from headway.sim.microbatch import Nothing
 from headway.sim.scripts.engine import Logged, Ran, Row, SparkQuery
-from headway.sim.scripts.line import LOST_MS, SHIFT_MS, Line, Offset
+from headway.sim.scripts.line import LOST_MS, SHIFT_MS, Line
 from headway.sim.scripts.reports import beyond, input_seen
 from headway.sim.scripts.script import BASE, Action, Query, Script, arrivals, kind_of
 from headway.sim.scripts.trace import Came, Kept, Look, Trace
@@ -79,7 +80,7 @@ class _Life:
     times: dict[str, list[int]]  # by input: when its rows come in
     run: int = 0
     up: bool = False
-    waiting: Offset | None = None  # at the gate, with everything up to here done
+    waiting: ControlOffset | None = None  # at the gate, with everything up to here done
     asked_at: int = 0
     cut_until: int = 0
     known: bool = False  # the controller was told of it
@@ -95,9 +96,9 @@ class _Life:
         return self.kept.spark
 
     @property
-    def offset(self) -> Offset:
+    def offset(self) -> ControlOffset:
         end = self.spark.offsets
-        return self.line.first if end is None else end["control"]
+        return ControlOffset() if end is None else end["control"]
 
 
 class World:
@@ -158,12 +159,12 @@ class World:
 
     # ---- the controller's ports
 
-    def release(self, query: str, offset: Offset) -> bool:
+    def release(self, query: str, offset: ControlOffset) -> bool:
         life = self.lives[query]
         if not life.up or life.waiting is None:
             return False
         start, life.waiting = life.waiting, None
-        self._proceed(life, start, dict(offset), gated=True)
+        self._proceed(life, start, offset, gated=True)
         return True
 
     def cpu_ms(self) -> float:
@@ -223,9 +224,9 @@ class World:
         if self.mind is not None:
             self._introduce(life)
             self._report(life)
-            self._tell(Asked(life.query.name, dict(start)))
+            self._tell(Asked(life.query.name, start))
 
-    def _alone(self, life: _Life, start: Offset) -> None:
+    def _alone(self, life: _Life, start: ControlOffset) -> None:
         """No gate can be reached: the control source goes on by itself, and tries again before each batch."""
         if (early := life.line.early_ms(start, self.now, self.clock.wall())) > 0:
             self._later(life, min(early, LOST_MS), lambda: self._ask(life))
@@ -239,7 +240,7 @@ class World:
     def _arrived(self, life: _Life, name: str, at: int) -> int:
         return bisect_right(life.times[name], at)
 
-    def _proceed(self, life: _Life, start: Offset, end: Offset, gated: bool) -> None:
+    def _proceed(self, life: _Life, start: ControlOffset, end: ControlOffset, gated: bool) -> None:
         """The control source has answered: the other sources are asked, and Spark makes a batch of it or not."""
         query, at = life.query, life.asked_at if life.query.before_gate else self.now
         before = life.spark.offsets or {}
@@ -421,7 +422,7 @@ class World:
                     if life.up:  # it was down when the driver died, and was started before the controller was there
                         self._introduce(life)
                     if life.up and life.waiting is not None:
-                        self._tell(Asked(life.query.name, dict(life.waiting)))
+                        self._tell(Asked(life.query.name, life.waiting))
 
         self.agenda.at(self.agenda.clock.at + down_ms, begin)
 

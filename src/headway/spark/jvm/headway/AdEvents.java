@@ -99,7 +99,7 @@ public final class AdEvents implements TableProvider, DataSourceRegister {
         }
     }
 
-    private static final class Stream extends OffsetStream {
+    private static final class Stream extends OffsetStream<MillisOffset> {
         private final Time time;
         private final AdReader.Plan plan;
 
@@ -109,19 +109,24 @@ public final class AdEvents implements TableProvider, DataSourceRegister {
         }
 
         @Override
-        public Offset initialOffset() {
+        public MillisOffset initialOffset() {
             return time.first();
         }
 
         @Override
-        Fields next(Fields start) {
+        public MillisOffset deserializeOffset(String json) {
+            return MillisOffset.of(json);
+        }
+
+        @Override
+        MillisOffset next(MillisOffset start) {
             return time.next(start);
         }
 
         @Override
         public InputPartition[] planInputPartitions(Offset start, Offset end) {
-            long since = ((Fields) start).get("ms");
-            long until = ((Fields) end).get("ms");
+            long since = ((MillisOffset) start).ms();
+            long until = ((MillisOffset) end).ms();
             return until <= since ? new InputPartition[0] : new InputPartition[] {new AdReader.Interval(plan, since, until)};
         }
 

@@ -1,6 +1,5 @@
 package headway;
 
-import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
@@ -18,22 +17,27 @@ public final class Clock extends OneRowSource {
     }
 
     @Override
-    OneRowStream stream(CaseInsensitiveStringMap options, String checkpoint) {
+    OneRowStream<MillisOffset> stream(CaseInsensitiveStringMap options, String checkpoint) {
         Time time = new Time(options);
-        return new OneRowStream() {
+        return new OneRowStream<>() {
             @Override
-            public Offset initialOffset() {
+            public MillisOffset initialOffset() {
                 return time.first();
             }
 
             @Override
-            Fields next(Fields start) {
+            public MillisOffset deserializeOffset(String json) {
+                return MillisOffset.of(json);
+            }
+
+            @Override
+            MillisOffset next(MillisOffset start) {
                 return time.next(start);
             }
 
             @Override
-            long[] row(Fields start, Fields end) {
-                return end.get("ms") <= start.get("ms") ? null : new long[] {start.get("ms"), end.get("ms")};
+            long[] row(MillisOffset start, MillisOffset end) {
+                return end.ms() <= start.ms() ? null : new long[] {start.ms(), end.ms()};
             }
         };
     }

@@ -4,7 +4,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** The control source inside the JVM: what `control.py` says holds here word for word. */
+/** The control source inside the JVM: what `spark/channel/control.py` says holds here word for word. */
 public final class Control extends OneRowSource {
     @Override
     public String shortName() {
@@ -17,7 +17,7 @@ public final class Control extends OneRowSource {
     }
 
     @Override
-    OneRowStream stream(CaseInsensitiveStringMap options, String checkpoint) {
+    ControlStream stream(CaseInsensitiveStringMap options, String checkpoint) {
         return new ControlStream(options, checkpoint);
     }
 }

@@ -1,5 +1,6 @@
 package headway;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -10,19 +11,20 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
  * A query's line to the gate: it says whose it is, may be cut, and comes back at the next question.
  *
- * <p>The gate's answer to a greeting is `{}`, or `{"ungated": why}` to a query that it does not know, or `{"refused": why}` to
- * a run of a query that another run has replaced. Its answer to a question is an offset, or `{"ungated": why}`.
+ * <p>It greets with its identity, `{"secret", "query", "run", "checkpoint"}` (`LineId` of `model/line.py`). The gate's answer to
+ * that is `{"line", "patience_ms"}`, or `{"ungated": why}` to a query that it does not know, or `{"refused": why}` to a run of a
+ * query that another run has replaced. A question is an offset; its answer is `{"offset": .., "now": ms}`, or `{"ungated": why}`.
  */
 final class ControlLine {
     // The gate may wait for the start of a query to return before it knows whose line this is; a grant may take hours.
     private static final int GREETING_MS = 60_000;
+
+    private static final String OF_A_SOURCE = "/sources/\\d+$"; // what Spark gives a source lies in the query's own checkpoint
 
     private final InetSocketAddress gate;
     private final String greeting;
@@ -32,8 +34,9 @@ final class ControlLine {
 
     ControlLine(CaseInsensitiveStringMap options, QuerySelf self, String checkpoint) {
         gate = new InetSocketAddress(options.get("host"), options.getInt("port", 0));
-        greeting = "{\"secret\": " + text(options.get("secret")) + ", \"query\": " + text(self.id()) + ", \"run\": "
-                + text(self.run()) + ", \"checkpoint\": " + text(checkpoint) + "}";
+        greeting = ControlOffset.JSON.createObjectNode()
+                .put("secret", options.get("secret")).put("query", self.id()).put("run", self.run())
+                .put("checkpoint", checkpoint.replaceAll(OF_A_SOURCE, "")).toString();
     }
 
     /** Why the gate will not have this query; null if it will. */
@@ -42,9 +45,9 @@ final class ControlLine {
     }
 
     /** The gate's answer; null if there is no gate. A line that was cut is laid anew, once. */
-    String ask(String question) {
+    JsonNode ask(String question) {
         for (int tries = 0; tries < 2 && connected(); tries++) {
-            String answer = sent(question);
+            JsonNode answer = sent(question);
             if (answer != null) {
                 return answer;
             }
@@ -60,7 +63,7 @@ final class ControlLine {
         if (unknown != null) {
             return false;
         }
-        String answer = null;
+        JsonNode answer = null;
         try {
             // A channel, unlike a plain socket, lets go when Spark interrupts the thread to stop the query.
             link = SocketChannel.open();
@@ -75,8 +78,8 @@ final class ControlLine {
         } catch (IOException unreachable) {
             // as if it had hung up
         }
-        String refused = answer == null ? null : word(answer, "refused");
-        unknown = answer == null ? null : word(answer, "ungated");
+        String refused = word(answer, "refused");
+        unknown = word(answer, "ungated");
         if (answer == null || refused != null || unknown != null) {
             hangUp();
         }
@@ -98,27 +101,24 @@ final class ControlLine {
     }
 
     /** The answer to a line of text; null if the other side is gone. */
-    private String sent(String line) {
+    private JsonNode sent(String line) {
         try {
             ByteBuffer bytes = StandardCharsets.UTF_8.encode(line + "\n");
             while (bytes.hasRemaining()) {
                 link.write(bytes);
             }
-            return answers.readLine();
+            String answer = answers.readLine();
+            return answer == null ? null : ControlOffset.JSON.readTree(answer);
         } catch (ClosedByInterruptException stopped) {
             throw new UncheckedIOException(stopped);
-        } catch (IOException gone) {
+        } catch (IOException gone) { // or it says what makes no sense, and is as good as gone
             return null;
         }
     }
 
     /** The text that an answer has under this name; null if it has none. */
-    static String word(String answer, String name) {
-        Matcher found = Pattern.compile('"' + name + "\"\\s*:\\s*\"((?:[^\"\\\\]|\\\\.)*)\"").matcher(answer);
-        return found.find() ? found.group(1).replaceAll("\\\\(.)", "$1") : null;
-    }
-
-    private static String text(String value) {
-        return value == null ? "null" : '"' + value.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+    private static String word(JsonNode answer, String name) {
+        JsonNode found = answer == null ? null : answer.get(name);
+        return found == null ? null : found.asText();
     }
 }

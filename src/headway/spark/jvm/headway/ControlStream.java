@@ -1,8 +1,8 @@
 package headway;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
-import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.connector.read.streaming.SupportsTriggerAvailableNow;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -11,7 +11,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  *
  * <p>Without a gate, or where the gate says so, the query goes on as in stock Spark: its rows alone move the watermark.
  */
-final class ControlStream extends OneRowStream implements SupportsTriggerAvailableNow {
+final class ControlStream extends OneRowStream<ControlOffset> implements SupportsTriggerAvailableNow {
     private static final long LOST_MS = 1_000; // between two batches of a query that has lost its gate
     private static final long IDLE_MS = 100; // between two looks for rows, where the last found none
     private static final long MOST_AHEAD_MS = 10_000; // what seems further ahead was announced by another clock
@@ -33,8 +33,13 @@ final class ControlStream extends OneRowStream implements SupportsTriggerAvailab
     }
 
     @Override
-    public Offset initialOffset() {
-        return Fields.of("{\"seq\": 0, \"wm\": 0, \"live\": 0}");
+    public ControlOffset initialOffset() {
+        return ControlOffset.first();
+    }
+
+    @Override
+    public ControlOffset deserializeOffset(String json) {
+        return ControlOffset.of(json);
     }
 
     /** Nothing to settle: a read that finds nothing new returns the offset it was given, and then the run ends. */
@@ -42,18 +47,17 @@ final class ControlStream extends OneRowStream implements SupportsTriggerAvailab
     public void prepareForTriggerAvailableNow() {}
 
     @Override
-    Fields next(Fields start) {
+    ControlOffset next(ControlOffset start) {
         self.look();
         while (true) {
-            String answer = line.ask(start.json());
-            String aside = answer == null ? null : ControlLine.word(answer, "ungated");
-            if (answer != null && aside == null) {
+            JsonNode answer = line.ask(start.json());
+            if (answer != null && answer.has("offset")) {
                 said = null;
-                Fields end = Fields.of(answer);
-                if (end.has("now")) {
-                    awaits(end.get("wm"), end.get("now"));
+                ControlOffset end = ControlOffset.of(answer.get("offset"));
+                if (answer.has("now")) {
+                    awaits(end.wm(), answer.get("now").longValue());
                 }
-                return end.without("now");
+                return end;
             }
             boolean lost = answer == null && line.unknown() == null;
             if (lost) {
@@ -72,12 +76,12 @@ final class ControlStream extends OneRowStream implements SupportsTriggerAvailab
     }
 
     /** How many ms too early it would be to sweep the watermark of `start`: it may have been announced ahead of its time. */
-    private long early(Fields start) {
-        if (start.get("live") == 0) {
+    private long early(ControlOffset start) {
+        if (!start.live()) {
             return 0;
         }
-        if (start.get("wm") != ahead) { // an earlier run of this query was told of it: only the wall clock is left
-            awaits(start.get("wm"), System.currentTimeMillis());
+        if (start.wm() != ahead) { // an earlier run of this query was told of it: only the wall clock is left
+            awaits(start.wm(), System.currentTimeMillis());
         }
         return aheadUntil - System.nanoTime() / 1_000_000;
     }
@@ -90,27 +94,19 @@ final class ControlStream extends OneRowStream implements SupportsTriggerAvailab
 
     /** What stock Spark would do. An offset that stays as it is makes no batch, unless a source has rows or Spark has more to
      * put out; so a run that is to end does. */
-    private Fields byRows(Fields start) {
+    private ControlOffset byRows(ControlOffset start) {
         Long watermark = self.watermark();
-        boolean moves = watermark != null && watermark > start.get("wm");
+        boolean moves = watermark != null && watermark > start.wm();
         // How much of a stream is taken rides in the offset, and how sure answers are: a batch with rows, and one that puts
         // out, needs a new one.
-        boolean sampled = start.has("seen") && (self.hadRows() || moved);
+        boolean sampled = start.sampled() != null && (self.hadRows() || moved);
         moved = moves;
-        if (!moves && !sampled) {
-            return start;
-        }
-        Fields end = start.with("seq", start.get("seq") + 1).with("live", 0);
-        if (start.has("seen")) { // where rows decide, all of a window is there when it goes out
-            end = end.with("seen", 1_000_000).with("unsure", 0);
-        }
-        return moves ? end.with("wm", watermark) : end;
+        return moves || sampled ? start.byRows(watermark) : start;
     }
 
     @Override
-    long[] row(Fields start, Fields end) {
-        long watermark = end.get("wm");
-        return watermark <= start.get("wm") ? null : new long[] {(watermark + shiftMs) * 1000};
+    long[] row(ControlOffset start, ControlOffset end) {
+        return end.wm() <= start.wm() ? null : new long[] {(end.wm() + shiftMs) * 1000};
     }
 
     @Override

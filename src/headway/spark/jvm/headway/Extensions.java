@@ -94,7 +94,7 @@ public final class Extensions extends AbstractFunction1<SparkSessionExtensions, 
             List<SparkPlan> children = new ArrayList<>();
             for (SparkPlan child : CollectionConverters.asJava(plan.children())) {
                 SparkPlan lean = cut(child);
-                children.add(carried ? new Cut(lean) : lean);
+                children.add(carried ? new PlanBoundary(lean) : lean);
             }
             return children.isEmpty() ? plan : (SparkPlan) plan.withNewChildren(CollectionConverters.asScala(children).toSeq());
         }

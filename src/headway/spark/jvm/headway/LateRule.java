@@ -81,7 +81,7 @@ final class LateRule extends Rule<SparkPlan> {
             if (queryId(filter) == null) {
                 return filter; // somebody only wants to see the plan
             }
-            return (SparkPlan) filter.transformExpressionsUp(new Swap<Expression>() {
+            return (SparkPlan) filter.transformExpressionsUp(new NodeReplacement<Expression>() {
                 @Override
                 Expression replaced(Expression found) {
                     return mark(found) == null ? found : condition((Invoke) found, filter, above, branch);
@@ -151,7 +151,7 @@ final class LateRule extends Rule<SparkPlan> {
     }
 
     private static Expression meant(Expression time, Map<ExprId, Expression> meaning) {
-        return (Expression) time.transformUp(new Swap<Expression>() {
+        return (Expression) time.transformUp(new NodeReplacement<Expression>() {
             @Override
             Expression replaced(Expression found) {
                 return found instanceof Attribute name ? meaning.getOrDefault(name.exprId(), found) : found;

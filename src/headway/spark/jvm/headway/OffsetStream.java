@@ -6,24 +6,26 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit;
 import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 
 /** A stream that needs nothing but its offsets: what lies between two of them is always the same. */
-abstract class OffsetStream implements MicroBatchStream, SupportsAdmissionControl {
+abstract class OffsetStream<O extends Offset> implements MicroBatchStream, SupportsAdmissionControl {
 
     /** Where the next batch ends if it begins at `start`; may block. */
-    abstract Fields next(Fields start);
+    abstract O next(O start);
 
     @Override
+    public abstract O initialOffset();
+
+    @Override
+    public abstract O deserializeOffset(String json);
+
+    @Override
+    @SuppressWarnings("unchecked") // Spark gives back what it was given, or what was read by the method above
     public final Offset latestOffset(Offset start, ReadLimit limit) {
-        return next((Fields) start);
+        return next((O) start);
     }
 
     @Override
     public final Offset latestOffset() {
         throw new UnsupportedOperationException("Spark asks a source that can be limited with the offset it starts from");
-    }
-
-    @Override
-    public final Offset deserializeOffset(String json) {
-        return Fields.of(json);
     }
 
     @Override

@@ -20,7 +20,7 @@ abstract class OneRowSource implements TableProvider, DataSourceRegister {
     abstract StructType schema();
 
     /** The stream of one query, which keeps what is its own at `checkpoint`. */
-    abstract OneRowStream stream(CaseInsensitiveStringMap options, String checkpoint);
+    abstract OneRowStream<?> stream(CaseInsensitiveStringMap options, String checkpoint);
 
     @Override
     public StructType inferSchema(CaseInsensitiveStringMap options) {

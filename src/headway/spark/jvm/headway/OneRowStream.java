@@ -8,14 +8,15 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.streaming.Offset;
 
 /** A stream whose batches hold the one row that two offsets give, or none. */
-abstract class OneRowStream extends OffsetStream {
+abstract class OneRowStream<O extends Offset> extends OffsetStream<O> {
 
     /** The row of the batch between two offsets; null if it has none. */
-    abstract long[] row(Fields start, Fields end);
+    abstract long[] row(O start, O end);
 
     @Override
+    @SuppressWarnings("unchecked") // as in `latestOffset`
     public final InputPartition[] planInputPartitions(Offset start, Offset end) {
-        long[] row = row((Fields) start, (Fields) end);
+        long[] row = row((O) start, (O) end);
         return row == null ? new InputPartition[0] : new InputPartition[] {new Row(row)};
     }
 

@@ -23,11 +23,7 @@ import scala.jdk.javaapi.CollectionConverters;
  * How much of a stream is taken, as figures in its plan: a mark there, for which `SamplingRule` puts in, batch by batch, what
  * the batch's control offset says. So a batch that is run again after a crash takes the same rows.
  *
- * <p>The offset has, in millionths: `share` of rows that are wanted, `at0`, `at1`, .. how much of a sub-stream will have come
- * in, by its place; `seen` of the window that goes out, and `unsure`, how far that may be off; `z` and `widest`, how many
- * standard deviations bounds are apart from an estimate that is normal, and from any; `k_` and a number for each group of
- * which less is wanted. And in ms: `sub`, `every` and `first`, how long sub-streams are and when windows end. An
- * offset without them, or a batch without an offset, wants all there is.
+ * <p>An offset that says nothing of it, or a batch without an offset, wants all there is.
  */
 public final class Sampling implements Serializable {
     private static final double MILLION = 1e6;
@@ -45,34 +41,26 @@ public final class Sampling implements Serializable {
     private final double widest;
     private final Map<Long, Double> keys = new HashMap<>();
 
-    private Sampling(String told, Fields offset) {
+    private Sampling(String told, Sampled sampled) {
         this.told = told;
-        share = part(offset, "share", 1.0);
-        seen = part(offset, "seen", 1.0);
-        unsure = part(offset, "unsure", 0.0);
-        z = part(offset, "z", 1.959964);
-        widest = part(offset, "widest", 4.472136);
-        subMs = offset.has("sub") ? offset.get("sub") : 1;
-        everyMs = offset.has("every") ? offset.get("every") : subMs;
-        firstMs = offset.has("first") ? offset.get("first") : 0;
+        share = sampled.share() / MILLION;
+        seen = sampled.seen() / MILLION;
+        unsure = sampled.unsure() / MILLION;
+        z = sampled.z() / MILLION;
+        widest = sampled.widest() / MILLION;
+        subMs = sampled.subMs();
+        everyMs = sampled.everyMs();
+        firstMs = sampled.firstMs();
         arrived = new double[(int) Math.max(1, everyMs / subMs)];
         for (int place = 0; place < arrived.length; place++) {
-            arrived[place] = part(offset, "at" + place, 1.0);
+            arrived[place] = place < sampled.arrived().size() ? sampled.arrived().get(place) / MILLION : 1.0;
         }
-        offset.each((name, value) -> {
-            if (name.startsWith("k_")) {
-                keys.put(Long.parseLong(name.substring(2).replace('m', '-')), value / MILLION);
-            }
-        });
+        sampled.keys().forEach((key, part) -> keys.put(key, part / MILLION));
     }
 
-    static Sampling of(Fields offset) {
-        Fields known = offset == null ? Fields.of("{}") : offset;
-        return new Sampling(known.json(), known);
-    }
-
-    private static double part(Fields offset, String name, double otherwise) {
-        return offset.has(name) ? offset.get(name) / MILLION : otherwise;
+    static Sampling of(ControlOffset offset) {
+        boolean all = offset == null || offset.sampled() == null;
+        return new Sampling(offset == null ? "nothing" : offset.json(), all ? Sampled.ALL : offset.sampled());
     }
 
     boolean bound() {
@@ -106,7 +94,7 @@ public final class Sampling implements Serializable {
 
     private static Column mark(String method, List<Column> given, DataType type) {
         List<Expression> arguments = given.stream().map(ExpressionUtils::expression).toList();
-        return ExpressionUtils.column(new Sampling(null, Fields.of("{}")).call(method, arguments, type));
+        return ExpressionUtils.column(new Sampling(null, Sampled.ALL).call(method, arguments, type));
     }
 
     Expression call(String method, List<Expression> arguments, DataType type) {

@@ -17,13 +17,13 @@ final class SamplingRule extends Rule<SparkPlan> {
     }
 
     private static SparkPlan tell(SparkPlan plan, Sampling told) {
-        Swap<Expression> replace = new Swap<>() {
+        NodeReplacement<Expression> replace = new NodeReplacement<>() {
             @Override
             Expression replaced(Expression found) {
                 return mark(found) ? bound((Invoke) found, told) : found;
             }
         };
-        return (SparkPlan) plan.transformUp(new Swap<SparkPlan>() {
+        return (SparkPlan) plan.transformUp(new NodeReplacement<SparkPlan>() {
             @Override
             SparkPlan replaced(SparkPlan node) {
                 return marked(node) ? (SparkPlan) node.transformExpressionsUp(replace) : node;
@@ -36,10 +36,10 @@ final class SamplingRule extends Rule<SparkPlan> {
     }
 
     /** Up to where this batch reads from the control source; null if it reads nothing from it. */
-    private static Fields offset(SparkPlan plan) {
+    private static ControlOffset offset(SparkPlan plan) {
         for (SparkPlan leaf : CollectionConverters.asJava(plan.collectLeaves())) {
             if (leaf instanceof MicroBatchScanExec scan && scan.stream() instanceof ControlStream) {
-                return Fields.of(scan.end().json());
+                return ControlOffset.of(scan.end().json());
             }
         }
         return null;

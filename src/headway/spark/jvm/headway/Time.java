@@ -1,6 +1,5 @@
 package headway;
 
-import org.apache.spark.sql.connector.read.streaming.Offset;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
@@ -20,14 +19,14 @@ final class Time {
         bootMs = options.getLong("boot", 0);
     }
 
-    Offset first() {
-        return Fields.of("{\"ms\": " + epochMs + "}");
+    MillisOffset first() {
+        return new MillisOffset(epochMs);
     }
 
-    Fields next(Fields start) {
+    MillisOffset next(MillisOffset start) {
         // The wall clock may be set back, and the epoch may lie ahead; an offset must never decrease.
         long wall = bootMs == 0 ? System.currentTimeMillis() : bootMs + System.nanoTime() / 1_000_000;
         long now = Math.min(wall, endMs);
-        return start.with("ms", Math.max(now, start.get("ms")));
+        return new MillisOffset(Math.max(now, start.ms()));
     }
 }

@@ -4,8 +4,9 @@ import threading
 from typing import Any
 
 from headway.lease.port import Lease
+from headway.model.offset import ControlOffset
+from headway.spark.channel.leased_gate import LeasedGate
 from headway.spark.lease import Leases
-from headway.spark.leased_gate import LeasedGate
 
 
 class Handmade:
@@ -33,8 +34,8 @@ class Recorded:
         self.through: list[tuple[str, int]] = []
         self.came = threading.Event()
 
-    def release(self, query: str, offset: dict[str, int]) -> bool:
-        self.through.append((query, offset["seq"]))
+    def release(self, query: str, offset: ControlOffset) -> bool:
+        self.through.append((query, offset.seq))
         self.came.set()
         return True
 
@@ -58,15 +59,15 @@ def world() -> tuple[Handmade, Leases, Recorded, LeasedGate, list[str]]:
 
 def test_who_is_sure_and_who_has_no_checkpoint_go_through_at_once() -> None:
     _, _, gate, leased, said = world()
-    assert leased.release("books", {"seq": 1}) and leased.release("films", {"seq": 7})
+    assert leased.release("books", ControlOffset(1)) and leased.release("films", ControlOffset(7))
     assert gate.through == [("books", 1), ("films", 7)] and said == []
 
 
 def test_who_is_not_sure_goes_through_when_it_is_with_the_newest_decision() -> None:
     lease, _, gate, leased, said = world()
     lease.safe = False
-    assert leased.release("books", {"seq": 1}) and leased.release("books", {"seq": 2})
-    assert gate.through == [] and leased.release("films", {"seq": 7}) and gate.through == [("films", 7)]
+    assert leased.release("books", ControlOffset(1)) and leased.release("books", ControlOffset(2))
+    assert gate.through == [] and leased.release("films", ControlOffset(7)) and gate.through == [("films", 7)]
     gate.came.clear()
     lease.safe = True
     assert gate.came.wait(60) and gate.through == [("films", 7), ("books", 2)]
@@ -76,7 +77,7 @@ def test_who_is_not_sure_goes_through_when_it_is_with_the_newest_decision() -> N
 def test_who_has_lost_its_lease_never_goes_through() -> None:
     lease, _, gate, leased, _ = world()
     lease.safe = False
-    assert leased.release("books", {"seq": 1})
+    assert leased.release("books", ControlOffset(1))
     lease.lost = "another"
     for thread in threading.enumerate():
         if thread.name == "headway-unsure":

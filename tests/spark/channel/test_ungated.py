@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import Stage, wait_until
 
 from headway.spark import jvm
 from headway.spark.progress import batch_seen
+from spark.scripted import Stage, wait_until
 
 pytestmark = pytest.mark.spark
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from scripted import Stage, wait_until
 
 import headway as hw
 from headway.loop.tracker import QueryTracker
 from headway.spark import jvm
+from spark.scripted import Stage, wait_until
 
 pytestmark = pytest.mark.spark
 

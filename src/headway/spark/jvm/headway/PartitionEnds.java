@@ -34,7 +34,7 @@ import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
  *
  * <p>Only sessions that have Spark's Kafka connector load this class.
  */
-public final class Ends implements AutoCloseable {
+public final class PartitionEnds implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final long PARTITIONS_FOR_MS = 2_000; // a topic seldom grows
   private final Admin admin;
@@ -46,7 +46,7 @@ public final class Ends implements AutoCloseable {
   private boolean stale = true; // topics must be described anew
   private Throwable why; // something was not answered in this look
 
-  public Ends(Map<String, String> settings, int timeoutMs) {
+  public PartitionEnds(Map<String, String> settings, int timeoutMs) {
     Properties all = new Properties();
     all.putAll(settings);
     // An outage is looked at again and again from outside; no call may go on for ever.

@@ -1,9 +1,8 @@
 """The control source: gate, watermark and decision log of a query, as one tiny streaming source.
 
 This is the source for sessions without Headway's jar, which has the same as a Java class (`jvm/headway/Control.java`).
-Spark runs the reader in a process of its own on the driver's host, and pickles this module into it by value, so the module
-needs nothing but the standard library and pyspark, there and on the executors. An offset is
-`{"seq": n, "wm": ms, "live": 0 or 1}`: the grant's number, the announced watermark, whether the wall clock rules it.
+Spark runs the reader in a process of its own on the driver's host, and pickles this module and the offset's into it by value
+(see `CARRIED`), so it needs nothing but the standard library and pyspark, there and on the executors.
 Rows are a pure function of two offsets, and Spark logs offsets before it runs a batch: a replay decides the same again.
 
 Unlike the Java class it sees nothing of its query: it does not know which one that is, nor how far its rows have come.
@@ -18,6 +17,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+
+from headway.model.offset import ControlOffset
+from headway.spark.channel.offset_text import Fields, fields_of, offset_of, text_of
 
 try:
     from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
@@ -38,7 +40,7 @@ FORMAT = "headway-control-python"
 LOST_S = 1.0  # between two batches of a query that has lost its gate, or between two steps of its watermark
 IDLE_S = 0.1  # between two looks for rows where the gate has put the query aside
 
-Offset = dict[str, int]
+CARRIED = ("headway.model.offset", "headway.spark.channel.offset_text", __name__)  # modules that are pickled by value
 Row = tuple[datetime]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -59,32 +61,32 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
             # (Spark also builds readers in other processes, which never read; those must not call.)
             self._connected()
 
-    def initialOffset(self) -> Offset:
-        return {"seq": 0, "wm": 0, "live": 0}
+    def initialOffset(self) -> Fields:
+        return fields_of(ControlOffset())
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Nothing to settle: a read that finds nothing new returns the offset it was given, and then the run ends."""
 
-    def read(self, start: Offset) -> tuple[Iterator[Row], Offset]:
-        end = self._end(start)
+    def read(self, start: Fields) -> tuple[Iterator[Row], Fields]:
+        end = fields_of(self.next(_logged(start)))
         return self.readBetweenOffsets(start, end), end
 
-    def readBetweenOffsets(self, start: Offset, end: Offset) -> Iterator[Row]:
-        if end["wm"] <= start["wm"]:
-            return iter([])
-        return iter([(_EPOCH + timedelta(milliseconds=end["wm"] + SHIFT_MS),)])
+    def readBetweenOffsets(self, start: Fields, end: Fields) -> Iterator[Row]:
+        return iter([(moment,) for moment in moments(_logged(start), _logged(end))])
 
-    def commit(self, end: Offset) -> None:
+    def commit(self, end: Fields) -> None:
         """Nothing to forget: Spark's own log holds all there is."""
 
-    def _end(self, start: Offset) -> Offset:
+    def next(self, start: ControlOffset) -> ControlOffset:
+        """Where the next batch ends if it begins at `start`; may block."""
         while True:
             answer = self._ask(start)
-            if answer is not None and "ungated" not in answer:
+            if answer is not None and "offset" in answer:
                 self._said = ""
-                if (now := answer.pop("now", None)) is not None:
-                    self._await(answer["wm"], now)
-                return answer
+                end = offset_of(answer["offset"])
+                if (now := answer.get("now")) is not None:
+                    self._await(end.wm, now)
+                return end
             first = "the gate cannot be reached: a query goes on ungated" if answer is None else "it goes on ungated"
             self._say(f"{first}, and its watermark stays where it is: only with Headway's jar can rows move it")
             early_s = self._early_s(start)
@@ -94,12 +96,12 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
                 return start
             time.sleep(min(early_s, LOST_S))
 
-    def _early_s(self, start: Offset) -> float:
+    def _early_s(self, start: ControlOffset) -> float:
         """How long a watermark that was announced ahead must still wait before a batch may act upon it."""
-        if not start["live"]:
+        if not start.live:
             return 0.0
-        if start["wm"] != self._awaited[0]:  # an earlier run of this query was told of it: only the wall clock is left
-            self._await(start["wm"], int(time.time() * 1000))
+        if start.wm != self._awaited[0]:  # an earlier run of this query was told of it: only the wall clock is left
+            self._await(start.wm, int(time.time() * 1000))
         return self._awaited[1] - time.monotonic()
 
     def _await(self, watermark: int, now: int) -> None:
@@ -127,13 +129,13 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         self._wire = wire
         return True
 
-    def _ask(self, start: Offset) -> dict[str, Any] | None:
-        """An offset, or that we go on ungated; None if there is no gate. A line that was cut is laid anew, once."""
+    def _ask(self, start: ControlOffset) -> dict[str, Any] | None:
+        """The gate's answer; None if there is no gate. A line that was cut is laid anew, once."""
         for _ in range(2):
             if not self._connected():
                 return None
             try:
-                self._wire.write(json.dumps(start).encode() + b"\n")
+                self._wire.write(text_of(start).encode() + b"\n")
                 self._wire.flush()
                 answer: dict[str, Any] = json.loads(self._wire.readline())
                 return answer
@@ -147,6 +149,19 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
             self._said = text
             sys.stderr.write(f"headway: {text}\n")  # a worker need not have Headway: nothing of ours is imported here
             sys.stderr.flush()
+
+
+def moments(start: ControlOffset, end: ControlOffset) -> list[datetime]:
+    """The control rows of the batch between two offsets: one that moves Spark's watermark, or none."""
+    return [_EPOCH + timedelta(milliseconds=end.wm + SHIFT_MS)] if end.wm > start.wm else []
+
+
+def _logged(fields: Fields) -> ControlOffset:
+    """As Spark has it in its log."""
+    try:
+        return offset_of(fields)
+    except ValueError as error:
+        raise RuntimeError(f"headway: the checkpoint goes on {error}") from None
 
 
 class ControlSource(DataSource):

@@ -14,11 +14,11 @@ import scala.jdk.javaapi.CollectionConverters;
  * An operator that hands on what is below it and is not there for tasks: whoever serialises an operator above gets as far as
  * here. What a task may still ask for, the columns, comes along.
  */
-final class Cut extends SparkPlan {
+final class PlanBoundary extends SparkPlan {
     private final transient SparkPlan child;
     private final Seq<Attribute> columns;
 
-    Cut(SparkPlan child) {
+    PlanBoundary(SparkPlan child) {
         this.child = child;
         this.columns = child.output();
     }
@@ -35,7 +35,7 @@ final class Cut extends SparkPlan {
 
     @Override
     public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> children) {
-        return new Cut(children.head());
+        return new PlanBoundary(children.head());
     }
 
     @Override
@@ -65,6 +65,6 @@ final class Cut extends SparkPlan {
 
     @Override
     public boolean canEqual(Object other) {
-        return other instanceof Cut;
+        return other instanceof PlanBoundary;
     }
 }

@@ -6,26 +6,35 @@ from collections.abc import Callable
 from typing import Protocol
 
 from headway.errors import aloud
-from headway.spark.lease import Leases
+from headway.lease.port import Lease
+from headway.model.offset import ControlOffset
 
 LOOK_S = 0.1
 
 
-class Lines(Protocol):
+class Opens(Protocol):
     """The gate behind it."""
 
-    def release(self, query: str, offset: dict[str, int]) -> bool: ...
+    def release(self, query: str, offset: ControlOffset) -> bool: ...
+
+
+class Held(Protocol):
+    """The leases that queries have, whatever they are made of."""
+
+    def of(self, name: str) -> Lease | None:
+        """None if the query has no checkpoint, or has given it back."""
+        ...
 
 
 class LeasedGate:
     """Answers who is sure at once. Who was frozen, or whose file system is slow, gets its answer when it is sure again."""
 
-    def __init__(self, gate: Lines, leases: Leases, say: Callable[[str], None] = aloud) -> None:
+    def __init__(self, gate: Opens, leases: Held, say: Callable[[str], None] = aloud) -> None:
         self._gate, self._leases, self._say = gate, leases, say
         self._lock = threading.Lock()
-        self._waiting: dict[str, dict[str, int]] = {}
+        self._waiting: dict[str, ControlOffset] = {}
 
-    def release(self, query: str, offset: dict[str, int]) -> bool:
+    def release(self, query: str, offset: ControlOffset) -> bool:
         """The controller must not wait for a file system: to it a query that waits here is in a batch."""
         lease = self._leases.of(query)
         with self._lock:

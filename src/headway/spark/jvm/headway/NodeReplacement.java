@@ -3,7 +3,7 @@ package headway;
 import scala.runtime.AbstractPartialFunction;
 
 /** What is put in each node's place when a tree is walked: another node, or the same. */
-abstract class Swap<T> extends AbstractPartialFunction<T, T> {
+abstract class NodeReplacement<T> extends AbstractPartialFunction<T, T> {
     abstract T replaced(T found);
 
     @Override

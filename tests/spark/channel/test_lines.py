@@ -12,14 +12,15 @@ from typing import Any, ClassVar
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import Stage, wait_until
 
 import headway as hw
 from headway.model.decision import Decision, Grant, Hold
+from headway.model.line import Incarnation
 from headway.model.message import Gone
 from headway.model.time import WallMs
 from headway.model.view import Snapshot
 from headway.spark import jvm
+from spark.scripted import Stage, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -98,7 +99,7 @@ def test_a_line_that_was_cut_is_laid_anew_and_no_batch_runs_meanwhile(stage: Sta
     stage.step(3)
     for batch in (1, 2):
         before = stage.rt.controller.queries["staged"]
-        stage.rt._gate._queries["staged"].line.cut()
+        stage.rt._gate._lines.of("staged").connection.cut()
         wait_until(lambda was=before: stage.rt.controller.queries.get("staged", was) is not was, "the line", stage.query)
         wait_until(lambda: stage.at_gate, "the question", stage.query)
         assert stage.query.lastProgress["batchId"] == batch - 1
@@ -106,6 +107,26 @@ def test_a_line_that_was_cut_is_laid_anew_and_no_batch_runs_meanwhile(stage: Sta
         stage.step(3 * batch + 3)
         assert stage.query.lastProgress["batchId"] == batch
     assert stage.out() == ["Row(e=3000, k=1, n=1)", "Row(e=6000, k=1, n=1)"]
+
+
+def test_a_line_is_whose_spark_says_it_is_and_another_life_of_the_query_is_another_incarnation(stage: Stage) -> None:
+    lives, frame = [], counts(stage.watermarked("a"))
+    for _ in range(2):
+        writer = frame.writeStream.format("noop")
+        stage.query = stage.rt.start(writer, name="lives", checkpoint=str(stage.folder / "checkpoint"))
+        wait_until(lambda: stage.at_gate, "the question", stage.query)
+        life = stage.rt._gate.id_of("lives")
+        assert life is not None and life.checkpoint is not None
+        assert (life.query, life.incarnation) == (stage.query.id, Incarnation(stage.query.runId))
+        assert life.checkpoint.endswith(str(stage.folder / "checkpoint"))  # the query's, not a folder of the source's in it
+        line = stage.rt._gate._lines.of("lives")
+        old = line.connection
+        old.cut()
+        wait_until(lambda line=line, old=old: line.connection not in (None, old), "the line", stage.query)
+        assert stage.rt._gate.id_of("lives") == life  # it has come back as the same
+        stage.query.stop()
+        lives.append(life)
+    assert lives[0].query == lives[1].query and lives[0].incarnation != lives[1].incarnation
 
 
 def test_a_query_that_has_lost_the_gate_comes_back_when_the_gate_does(stage: Stage) -> None:
@@ -151,12 +172,12 @@ def test_queries_that_come_and_go_leave_neither_threads_nor_sockets(spark: Any, 
 
         for n in range(3):
             come_and_go(n)
-        wait_until(lambda: not rt._gate._queries, "the last to be gone")
+        wait_until(lambda: not rt._gate._lines, "the last to be gone")
         before = held()
         for n in range(3, 33):
             come_and_go(n)
         wait_until(lambda: all(now <= was + 2 for now, was in zip(held(), before, strict=True)), f"{before} again")
-        wait_until(lambda: not rt._gate._queries and not rt.controller.queries, "the last to be gone")
+        wait_until(lambda: not rt._gate._lines and not rt.controller.queries, "the last to be gone")
 
 
 def sockets(pid: int) -> int:
