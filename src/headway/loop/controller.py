@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from headway.estimate.pressure import Pressure
 from headway.estimate.slots import Slots
+from headway.loop.capacity import GAUGE_EVERY_MS, Capacity, Gauge
 from headway.loop.clock_steps import ClockSteps
 from headway.loop.drains import Drains
 from headway.loop.guards import STANDARD, Guard
@@ -17,7 +18,7 @@ from headway.loop.questions.slack import NAME as SLACK
 from headway.loop.roll import Roll
 from headway.loop.tracker import QueryTracker
 from headway.loop.trouble import QueryTrouble
-from headway.model.columns import Columns
+from headway.loop.views import Views
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
 from headway.model.message import (
     Asked,
@@ -38,7 +39,7 @@ from headway.model.message import (
 from headway.model.offset import ControlOffset
 from headway.model.status import RuntimeStatus, State
 from headway.model.time import Clock, WallMs
-from headway.model.view import QueryView, Snapshot
+from headway.model.view import Snapshot
 
 
 class Actuator(Protocol):
@@ -47,23 +48,6 @@ class Actuator(Protocol):
     def release(self, query: str, offset: ControlOffset) -> bool: ...
 
 
-class Gauge(Protocol):
-    """The host's own figures, read now and then."""
-
-    def cpu_ms(self) -> float:
-        """Processor time that the engine has used so far."""
-        ...
-
-    def memory_used(self) -> float:
-        """The share of the engine's memory that is in use."""
-        ...
-
-    def parallelism(self) -> int | None:
-        """How many tasks the engine runs at once; None: as many as before."""
-        ...
-
-
-GAUGE_EVERY_MS = 1_000
 Aside = Callable[[Callable[[], None]], object]
 
 
@@ -93,28 +77,20 @@ class Controller(Inbox):
         """`aside` runs what takes too long for this thread, such as learning from the past."""
         super().__init__(clock)
         self.policy, self.actuator = policy, actuator
-        self.gauge, self.guards = gauge, guards
+        self.guards = guards
         self.kernel = Kernel(journal)
         self._asked: dict[str, tuple[tuple[str, str], ...]] = {}  # the questions about each query's inputs
         self._aside = aside
-        self._begin = (pressure or Pressure(), Slots(cores, one_task, planning_cores))
+        self.capacity = Capacity(gauge, Slots(cores, one_task, planning_cores), pressure or Pressure(), slots)
         self.queries: dict[str, QueryTracker] = {}
         self.roll = Roll()
         self.rebuilt = 0
         self.trouble: str | None = None  # for which it last was
-        self.pressure, self.slots = self._begin
-        self.fix_slots(slots)
         self.logs: dict[str, Partitions] = {}
-        self._gauged: tuple[WallMs, float, int] | None = None
-        self._batches = 0
-        self._at_once: dict[str, int] = {}  # how many batches ran when this one began
         self._steps = ClockSteps(clock, lambda text: journal.note(clock.now(), "", text))
         self._drains = Drains()
         self._afloat: dict[str, WallMs] = {}  # in a batch since, let through before we were rebuilt
-        self._views: list[QueryView] = []  # of all queries, as of the last look, and the same as columns
-        self._rows: dict[str, int] = {}
-        self._columns: Columns | None = None  # None: queries have come or gone
-        self._changed: set[str] = set()
+        self.views = Views(self.queries)
 
     @property
     def journal(self) -> Log:
@@ -129,26 +105,20 @@ class Controller(Inbox):
         """How much processor time decisions take."""
         return self.kernel.watch
 
-    def fix_slots(self, slots: int | Literal["auto"]) -> None:
-        """From now on so many batches at once, or as many as fill the cores."""
-        self._fixed_slots = None if slots == "auto" else slots
+    @property
+    def slots(self) -> Slots:
+        return self.capacity.slots
+
+    @property
+    def slots_now(self) -> int:
+        return self.capacity.now
 
     def take(self, message: Message) -> None:
         """Update what is known."""
         now = self.clock.now()
         match message:
             case Started(spec=spec):
-                if again := spec.name in self.queries:
-                    self.roll.keep_counts(self.queries[spec.name])
-                self.roll.started(now, spec.name)
-                self._afloat.pop(spec.name, None)
-                self.queries[spec.name] = tracker = self._tracker(spec)
-                if again or self._columns is None:
-                    self._columns = None
-                else:
-                    self._rows[spec.name] = len(self._views)
-                    self._views.append(view := tracker.view())
-                    self._columns = self._columns.grown(view)
+                self._started(spec)
             case Gone(query=name):
                 if self._leave(name, "ended"):
                     self.journal.note(now, name, "left: stopped or failed")
@@ -161,59 +131,72 @@ class Controller(Inbox):
             case Asked(query=name, start=start) if name in self.queries:
                 tracker = self.queries[name]
                 self._afloat.pop(name, None)
-                at_once = self._at_once.pop(name, 0)
-                # A grant that found no rows ran no batch: it says nothing about what a batch takes.
-                if at_once and tracker.granted_at is not None and tracker.ran:
-                    self.slots = self.slots.add_batch(now - tracker.granted_at, max(at_once, self._running))
+                took_ms = now - tracker.granted_at if tracker.granted_at is not None and tracker.ran else None
+                self.capacity.ended(name, took_ms, self.views.running)
                 tracker.asked(now, start)
-                self._changed.add(name)
+                self.views.changed(name)
             case BatchSeen(query=name) if name in self.queries:
-                self._changed.add(name)
-                self._batches += 1
-                tracker = self.queries[name]
-                self._steps.skew_ms()
-                skew = tracker.skew_ms
-                ours = tracker.by_our_clock(message)
-                if trouble := tracker.saw(ours, skew):
-                    self.journal.note(now, name, trouble)
-                # Asked before the next message is taken in, which is read by what is decided now.
-                for question in self._asked[name]:
-                    if question[0] != SLACK:  # due when something was learnt
-                        self.kernel.due(*question)
-                self.kernel.settle(now)
-                self._learn(tracker)
-                self.roll.batch(ours)
-                self.journal.batch(ours, tracker.view())
-                if self._steps.follow([i.agrees for i in tracker.inputs.values()], skew):
-                    self.logs.clear()  # they count by the clock that was wrong
-                    self._begin_anew()
+                self._batch_seen(self.queries[name], message)
             case Learnt(query=name, by=by) if name in self.queries and self.queries[name].threshold is by:
                 self._learnt(self.queries[name], message)
             case Stalled(query=name, granted_at=at) if (runs := self._runs_since(name)) is not None and at in (None, runs):
                 self.queries[name].stall(True)
-                self._at_once.pop(name, None)  # how long it takes says nothing about our cores
-                self._changed.add(name)
+                self.capacity.forget(name)
+                self.views.changed(name)
                 self.journal.note(now, name, "its batch keeps no core busy: its slot is lent")
             case Resumed(query=name) if name in self.queries:
                 self.queries[name].stall(False)
-                self._changed.add(name)
+                self.views.changed(name)
             case Look(reply=reply):
                 reply(self.status())
             case Drain():
                 self._drains.add(message)
-            case Reached(source=source):
-                log = self._log(replace(message, at=WallMs(message.at - self._steps.skew_ms())))
-                for name, tracker in self.queries.items():
-                    try:
-                        changed, news = tracker.reached(source, log)
-                    except Exception as error:
-                        raise QueryTrouble(name) from error
-                    if changed:
-                        self._changed.add(name)
-                    if news:
-                        self.journal.note(now, name, news)
+            case Reached():
+                self._reached(message)
             case _:
                 pass
+
+    def _started(self, spec: QuerySpec) -> None:
+        if again := spec.name in self.queries:
+            self.roll.keep_counts(self.queries[spec.name])
+        self.roll.started(self.clock.now(), spec.name)
+        self._afloat.pop(spec.name, None)
+        self.queries[spec.name] = tracker = self._tracker(spec)
+        self.views.begin_anew() if again else self.views.joined(tracker)
+
+    def _batch_seen(self, tracker: QueryTracker, message: BatchSeen) -> None:
+        name, now = message.query, self.clock.now()
+        self.views.changed(name)
+        self.capacity.batch()
+        self._steps.skew_ms()
+        skew = tracker.skew_ms
+        ours = tracker.by_our_clock(message)
+        if trouble := tracker.saw(ours, skew):
+            self.journal.note(now, name, trouble)
+        # Asked before the next message is taken in, which is read by what is decided now.
+        for question in self._asked[name]:
+            if question[0] != SLACK:  # due when something was learnt
+                self.kernel.due(*question)
+        self.kernel.settle(now)
+        self._learn(tracker)
+        self.roll.batch(ours)
+        self.journal.batch(ours, tracker.view())
+        if self._steps.follow([i.agrees for i in tracker.inputs.values()], skew):
+            self.logs.clear()  # they count by the clock that was wrong
+            self._begin_anew()
+
+    def _reached(self, message: Reached) -> None:
+        """A broker has told how far a log has come."""
+        log = self._log(replace(message, at=WallMs(message.at - self._steps.skew_ms())))
+        for name, tracker in self.queries.items():
+            try:
+                changed, news = tracker.reached(message.source, log)
+            except Exception as error:
+                raise QueryTrouble(name) from error
+            if changed:
+                self.views.changed(name)
+            if news:
+                self.journal.note(self.clock.now(), name, news)
 
     def _learn(self, tracker: QueryTracker) -> None:
         """Have somebody learn from the windows that have come out; what is learnt comes back as a message."""
@@ -250,8 +233,8 @@ class Controller(Inbox):
 
     def _leave(self, name: str, state: State, error: str | None = None) -> bool:
         """A query is ours no longer; False if it was not before."""
-        self._columns = None
-        self._at_once.pop(name, None)
+        self.views.begin_anew()
+        self.capacity.forget(name)
         self._afloat.pop(name, None)
         tracker = self.queries.pop(name, None)
         self._drop_questions(name)
@@ -273,7 +256,8 @@ class Controller(Inbox):
     def _begin_anew(self) -> list[QueryTrouble]:
         """Every query as after its restart; who stood at the gate, stands there. How far logs have come is kept, since
         windows wait for it. Returns what went wrong with single queries."""
-        before, self.queries, failed = self.queries, {}, []
+        before, failed = dict(self.queries), []
+        self.queries.clear()
         for name, old in before.items():
             if old.running and old.granted_at is not None:
                 self._afloat[name] = old.granted_at
@@ -288,11 +272,9 @@ class Controller(Inbox):
             fresh.refusing = old.refusing  # by which the batch that runs refuses rows
             if old.waiting_since is not None:
                 fresh.asked(self.clock.now(), old.start)
-        self.pressure, self.slots = self._begin
-        self._columns, self._gauged = None, None
+        self.capacity.begin_anew()
+        self.views.begin_anew()
         self.kernel.forget_said()
-        self._changed.clear()
-        self._at_once.clear()
         return failed
 
     def _tracker(self, spec: QuerySpec) -> QueryTracker:
@@ -318,7 +300,7 @@ class Controller(Inbox):
     def turn(self) -> WallMs:
         """Decide until nobody else may run; returns when to look again."""
         self._take_posted()
-        self._read_gauge(self.clock.now())
+        self.capacity.read_gauge(self.clock.now())
         for name in self._drains.settle(self.queries, self._afloat):
             self._leave(name, "ended")
         while isinstance(decided := self.tick(), Grant):
@@ -327,17 +309,9 @@ class Controller(Inbox):
         return later if decided is None else min(decided.until, later)
 
     @property
-    def slots_now(self) -> int:
-        return self._fixed_slots or self.slots.best
-
-    @property
-    def _running(self) -> int:
-        return int(self._look().running.sum())
-
-    @property
     def _full(self) -> bool:
         afloat = sum(not self.queries[name].stalled for name in self._afloat)
-        return self._running + afloat >= self.slots_now
+        return self.views.running + afloat >= self.slots_now
 
     def tick(self) -> Decision | None:
         """Whose batch runs next? None if nobody's may, whoever was chosen."""
@@ -349,33 +323,17 @@ class Controller(Inbox):
         return None if self._drains.all or self._full else self.snapshot(now)
 
     def snapshot(self, now: WallMs) -> Snapshot:
-        columns = self._look().copy()
-        return Snapshot.kept(now, self._views, self.slots_now, self.pressure.view(), columns, self._rows)
-
-    def _look(self) -> Columns:
-        """Bring views and columns up to date: between two decisions one or two queries change, of thousands."""
-        if self._columns is None:
-            self._views = [_view(q) for q in self.queries.values()]
-            self._rows = {name: row for row, name in enumerate(self.queries)}
-            self._columns = Columns.of(self._views)
-        else:
-            for name in self._changed:
-                if name in self._rows:
-                    row = self._rows[name]
-                    self._views[row] = view = _view(self.queries[name])
-                    self._columns.put(row, view)
-        self._changed.clear()
-        return self._columns
+        return self.views.snapshot(now, self.slots_now, self.capacity.pressure.view())
 
     def _apply(self, decided: Decision, now: WallMs) -> str:
         if isinstance(decided, Hold):
             return "held"
         tracker = self.queries[decided.query]
-        self._at_once[decided.query] = self._running + 1
+        self.capacity.began(decided.query, self.views.running + 1)
         try:
             tracker.skew_ms = self._steps.skew_ms()
             offset = tracker.granted(now, decided.announce)
-            self._changed.add(decided.query)
+            self.views.changed(decided.query)
             if self.actuator.release(decided.query, offset):
                 self.roll.granted(decided.query, decided.because)
                 return "granted"
@@ -383,22 +341,3 @@ class Controller(Inbox):
             raise QueryTrouble(decided.query) from error
         self._leave(decided.query, "ended")
         return "refused: the query is gone"
-
-    def _read_gauge(self, now: WallMs) -> None:
-        last = self._gauged
-        if last is not None and now - last[0] < GAUGE_EVERY_MS:
-            return
-        cpu_ms = self.gauge.cpu_ms()
-        if last is not None and self._batches > last[2]:
-            self.slots = self.slots.add_cpu(cpu_ms - last[1], self._batches - last[2])
-        self.pressure = self.pressure.step(now, self.gauge.memory_used())
-        if (cores := self.gauge.parallelism()) is not None:
-            self.slots = self.slots.on(cores)
-        self._gauged = (now, cpu_ms, self._batches)
-
-
-def _view(tracker: QueryTracker) -> QueryView:
-    try:
-        return tracker.view()
-    except Exception as error:
-        raise QueryTrouble(tracker.spec.name) from error

@@ -192,7 +192,7 @@ class Runtime:
             raise HeadwayError("only gated policies can be exchanged while queries run: start a new Runtime instead")
         if slots is not None:
             _check_slots(slots)
-            self.controller.fix_slots(slots)
+            self.controller.capacity.fix(slots)
         self.order = self.controller.policy = order
 
     def __enter__(self) -> "Runtime":
