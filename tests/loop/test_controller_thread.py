@@ -13,7 +13,19 @@ from headway.loop.tracker import QueryTracker
 from headway.loop.trouble import says
 from headway.model.deadline import window
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
-from headway.model.message import Asked, BatchSeen, Drain, Gone, InputSeen, Message, Reached, Stalled, Started, Unreadable
+from headway.model.message import (
+    Asked,
+    BatchSeen,
+    Drain,
+    Gone,
+    InputSeen,
+    Message,
+    Reached,
+    Stalled,
+    Started,
+    Unreadable,
+    Use,
+)
 from headway.model.offset import ControlOffset
 from headway.model.time import EventMs, SystemClock, VirtualClock, WallMs
 from headway.model.view import Snapshot
@@ -355,3 +367,12 @@ def test_the_watch_counts_what_decisions_cost() -> None:
     controller.take(Started(SPEC))
     assert controller.turn() > WallMs(0) and controller.watch.count == 1 and controller.watch.total_ms >= 0
     assert isinstance(controller.tick(), Hold)
+
+
+def test_another_policy_and_other_slots_come_as_a_message() -> None:
+    world = VirtualWorld(Klink(), slots=1)
+    other = RoundRobin()
+    world.controller.take(Use(other, 3))
+    assert world.controller.policy is other and world.controller.slots_now == 3
+    world.controller.take(Use(slots="auto"))
+    assert world.controller.policy is other and world.controller.slots_now == world.controller.slots.best

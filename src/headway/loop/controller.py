@@ -35,6 +35,7 @@ from headway.model.message import (
     Stalled,
     Started,
     Unreadable,
+    Use,
 )  # fmt: skip
 from headway.model.offset import ControlOffset
 from headway.model.status import RuntimeStatus, State
@@ -147,6 +148,10 @@ class Controller(Inbox):
             case Resumed(query=name) if name in self.queries:
                 self.queries[name].stall(False)
                 self.views.changed(name)
+            case Use(order=policy, slots=slots):
+                self.policy = policy or self.policy
+                if slots is not None:
+                    self.capacity.fix(slots)
             case Look(reply=reply):
                 reply(self.status())
             case Drain():

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from headway.model.deadline import Deadlines
+from headway.model.decision import OrderPolicy
 from headway.model.offset import ControlOffset
 from headway.model.patience import PatiencePolicy
 from headway.model.sampling import GroupSeen, SamplingPolicy, SubStreamSeen
@@ -188,4 +190,14 @@ class Learnt:
     error: str | None = None
 
 
-Message = Learnt | Started | Asked | Gone | BatchSeen | Reached | Stalled | Resumed | Failed | Unreadable | Look | Drain
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Another policy decides from now on, or so many batches may run at once; None: as before."""
+
+    order: OrderPolicy | None = None
+    slots: int | Literal["auto"] | None = None
+
+
+Message = (
+    Started | Asked | Gone | Failed | Unreadable | BatchSeen | Stalled | Resumed | Reached | Learnt | Use | Look | Drain
+)  # fmt: skip

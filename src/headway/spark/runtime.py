@@ -19,7 +19,7 @@ from headway.loop.supervision import Supervision
 from headway.loop.trouble import says
 from headway.model.deadline import Grid
 from headway.model.decision import OrderPolicy
-from headway.model.message import Failed, Gone, InputSpec, Message, QuerySpec, Unreadable
+from headway.model.message import Failed, Gone, InputSpec, Message, QuerySpec, Unreadable, Use
 from headway.model.time import SystemClock, duration_ms
 from headway.policy.order import FixedTrigger, Klink, RoundRobin
 from headway.spark import jvm
@@ -192,8 +192,8 @@ class Runtime:
             raise HeadwayError("only gated policies can be exchanged while queries run: start a new Runtime instead")
         if slots is not None:
             _check_slots(slots)
-            self.controller.capacity.fix(slots)
-        self.order = self.controller.policy = order
+        self.order = order
+        self.controller.post(Use(order, slots))
 
     def __enter__(self) -> "Runtime":
         return self
