@@ -1,6 +1,7 @@
 """The examples do what they say."""
 
 import os
+import runpy
 import sqlite3
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from headway import pipeline
 from headway.kafka import topics
 from headway.kafka.jars import fetched
 from headway.kafka.replay import replay
+from headway.loop.replay import replay as again
 from headway.spark import delta
 from headway.workloads.delays import Uniform
 from headway.workloads.ysb import Ysb
@@ -98,3 +100,16 @@ def test_windows_go_from_one_delta_table_into_another_or_one_line_says_why_not()
     ]
     assert rows and len({(until, sensor) for until, sensor, _ in rows}) == len(rows), "every window once"
     assert {sensor for _, sensor, _ in rows} == {"0", "1", "2", "3"}
+
+
+def test_policies_of_your_own_run_without_spark_and_say_why() -> None:
+    """As `docs/own-policy.md` says."""
+    made = runpy.run_path(str(EXAMPLES / "own_policy.py"))
+    world = made["main"]()
+    assert len(world.windows) > 20 and not world.early and max(w.latency_ms for w in world.windows) < 500
+    asked = {entry.question: entry for entry in world.notebook.entries}
+    assert asked["patience"].policy == "TwiceTheMedian" and "half of the rows" in asked["patience"].decided.because
+    assert asked["order"].policy == "Impatient" and asked["order"].decided.because
+    policies = {"order": made["Impatient"](), "patience": made["TwiceTheMedian"]()}
+    for question, policy in policies.items():
+        assert not list(again([e for e in world.notebook.entries if e.question == question], policy))
