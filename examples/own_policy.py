@@ -1,8 +1,8 @@
 """Policies of your own: one that decides whose batch runs next, and one that decides how long stragglers are waited for.
 
-A policy is a frozen value with a pure `decide`: what it sees comes in, what it decides goes out with a reason. It reads no clock
-and keeps no state, so that the simulator runs it as real Spark does, and a journal can be replayed. This file runs both in
-virtual time; on Spark they are `hw.Runtime(spark, order=Impatient())` and `rt.watermark(rows, "time", TwiceTheMedian())`.
+A policy is a frozen value with a pure `decide`: what it sees comes in, what it decides goes out with a reason. It reads no
+clock and keeps no state, so that the simulator runs it as real Spark does, and a journal can be replayed. This file runs
+both in virtual time; on Spark they are `hw.Runtime(spark, order=Impatient())` and `rt.watermark(rows, "time", TwiceTheMedian())`.
 """
 
 from dataclasses import dataclass
