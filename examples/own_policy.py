@@ -2,7 +2,8 @@
 
 A policy is a frozen value with a pure `decide`: what it sees comes in, what it decides goes out with a reason. It reads no
 clock and keeps no state, so that the simulator runs it as real Spark does, and a journal can be replayed. This file runs
-both in virtual time; on Spark they are `hw.Runtime(spark, order=Impatient())` and `rt.watermark(rows, "time", TwiceTheMedian())`.
+both in virtual time; on Spark they are `hw.Runtime(spark, order=Impatient())` and
+`rt.watermark(rows, "time", TwiceTheMedian())`.
 """
 
 from dataclasses import dataclass
