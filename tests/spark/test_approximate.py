@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from scripted import Stage, wait_until
 
 import headway as hw
+from headway.loop.journal import JournalReader
 from headway.loop.sampler import Sampler
 from headway.model.offset import Sampled
 from headway.model.sampling import Sampling, StreamView
@@ -222,7 +223,12 @@ def test_with_aion_a_stream_of_old_rows_is_sampled_once_it_is_known(stage: Stage
     for row, part in zip(out, parts, strict=True):
         truth = np.mean([r["v"] for r in part])
         assert abs(row.m.estimate / truth - 1) < 0.05 and row.m.lower * (1 - 1e-9) <= truth <= row.m.upper * (1 + 1e-9)
-    assert any("rows are enough" in note for note in stage.notes())
+
+    def said() -> bool:
+        decided = JournalReader(stage.folder / "journal.db").entries("sampling")
+        return any("rows are enough" in entry.decided.because and entry.scope == "staged/a" for entry in decided)
+
+    wait_until(said, "the decision in the journal")
 
 
 def test_after_a_restart_what_was_known_of_the_stream_is_known(spark: Any, tmp_path: Path) -> None:

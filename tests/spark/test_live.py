@@ -75,7 +75,7 @@ def test_two_inputs_of_different_delay_are_joined_under_one_grant(spark: Any, tm
         assert late_rows(rt) == 0
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("kind", sorted(KINDS["order"]))
 def test_every_policy_counts_exactly(spark: Any, tmp_path: Path, kind: str) -> None:
     with hw.Runtime(spark, order_policy(kind), journal=tmp_path / "j.db") as rt:
         streams = [stream(7, offset_ms=0), stream(8, offset_ms=700)]
