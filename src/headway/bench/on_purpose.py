@@ -19,9 +19,9 @@ def cut_lines(rt: Any, names: Collection[str]) -> None:
     """The queries of these names lose their connection to the gate; those that have none lose nothing."""
     gate = rt._gate
     with gate._changed:
-        lines = [q.line for name, q in gate._queries.items() if name in names and q.line is not None]
-    for line in lines:
-        line.cut()
+        connections = [line.connection for line in gate._lines if line.spec.name in names and line.connection is not None]
+    for connection in connections:
+        connection.cut()
 
 
 def _raise(_: object) -> None:
