@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
+from pyspark.sql import functions as F
+
 import headway as hw
 from headway.model.decision import Decision, Grant, Hold
 from headway.model.message import Gone
@@ -112,3 +114,10 @@ class Stage:
 
 def stamp(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def counts(frame: Any) -> Any:
+    """Rows by key in windows of three seconds."""
+    return (
+        frame.groupBy(F.window("ts", "3 seconds"), "k").count().selectExpr("unix_millis(window.end) as e", "k", "count as n")
+    )

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import functions as F
-from scripted import Stage, wait_until
+from scripted import Stage, counts, wait_until
 
 import headway as hw
 from headway.model.message import QuerySpec
@@ -24,12 +23,6 @@ def stage(spark: Any, tmp_path: Path) -> Iterator[Stage]:
     made = Stage(spark, tmp_path)
     yield made
     made.close()
-
-
-def counts(frame: Any) -> Any:
-    return (
-        frame.groupBy(F.window("ts", "3 seconds"), "k").count().selectExpr("unix_millis(window.end) as e", "k", "count as n")
-    )
 
 
 def spec(stage: Stage, frame: Any, mode: str = "append", trigger: Any = None, **settings: Any) -> QuerySpec:

@@ -47,10 +47,8 @@ class Threshold:
         """The question is due with what this says."""
         self.learning = False
         before = self.seen
-        last = {} if before is None else before.last
-        for report in message.reports[:-1]:
-            last = {QUERY: report}
-        report = message.reports[-1]
+        *earlier, report = message.reports
+        last = {QUERY: earlier[-1]} if earlier else {} if before is None else before.last
         worst = max([r.gap_ms for r in message.reports] + ([] if before is None else [before.worst_gap_ms[QUERY]]))
         periods = len(message.reports) + (0 if before is None else before.periods)
         self.seen = SlackSeen(

@@ -1,7 +1,6 @@
 """The promises of the control channel: it gates, it sets the watermark, it survives, and it lets go."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,9 @@ from pyspark.sql import types as T
 import headway as hw
 from headway.loop.tracker import QueryTracker
 from headway.spark import jvm
-from spark.scripted import Stage, wait_until
+from spark.scripted import Stage, counts, wait_until
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(params=["jar", "python"])
-def stage(spark: Any, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    """A query whose control source is the Java class, and one whose control source is the Python process."""
-    monkeypatch.setattr(jvm, "present", lambda spark: request.param == "jar")
-    made = Stage(spark, tmp_path)
-    yield made
-    made.close()
-
-
-def counts(frame: Any) -> Any:
-    return (
-        frame.groupBy(F.window("ts", "3 seconds"), "k").count().selectExpr("unix_millis(window.end) as e", "k", "count as n")
-    )
 
 
 def tracker(stage: Stage) -> QueryTracker:

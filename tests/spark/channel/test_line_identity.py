@@ -38,12 +38,12 @@ def test_a_greeting_says_query_run_and_checkpoint_or_the_word_that_was_given() -
 def test_a_line_that_comes_back_is_the_same_and_its_old_connection_speaks_for_nobody(connections: list[Connection]) -> None:
     lines = Lines()
     line = lines.expect(spec("one"), nameless=False)
-    greeting = Greeting(of("r1", checkpoint="file:/work/cp"))
+    greeting = Greeting(of("r1", checkpoint="file:/checkpoints/q"))
     assert not lines.known(greeting)  # its start has not returned: nobody can say yet whose it is
     lines.tie("one", of("r1", token=3, checkpoint="cp"))
     assert lines.known(greeting) and lines.whose(greeting) is line
     line.connect(connections[0], greeting)
-    assert line.id == of("r1", token=3, checkpoint="file:/work/cp")  # as Spark names it
+    assert line.id == of("r1", token=3, checkpoint="file:/checkpoints/q")  # as Spark names it
     line.connect(connections[1], greeting)
     assert line.connection is connections[1]
     assert connections[0].link.recv(1) == b""  # cut

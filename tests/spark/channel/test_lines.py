@@ -5,7 +5,6 @@ import json
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,24 +18,9 @@ from headway.model.line import Incarnation
 from headway.model.message import Gone
 from headway.model.time import WallMs
 from headway.model.view import Snapshot
-from headway.spark import jvm
-from spark.scripted import Stage, wait_until
+from spark.scripted import Stage, counts, wait_until
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(params=["jar", "python"])
-def stage(spark: Any, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    monkeypatch.setattr(jvm, "present", lambda spark: request.param == "jar")
-    made = Stage(spark, tmp_path)
-    yield made
-    made.close()
-
-
-def counts(frame: Any) -> Any:
-    return (
-        frame.groupBy(F.window("ts", "3 seconds"), "k").count().selectExpr("unix_millis(window.end) as e", "k", "count as n")
-    )
 
 
 class Doorman:

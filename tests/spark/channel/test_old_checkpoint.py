@@ -1,28 +1,18 @@
 """Checkpoints whose control offsets were written by another Headway: an older one goes on, a newer one is refused."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
 
 from headway.model.offset import ControlOffset
-from headway.spark import jvm
 from headway.spark.channel.offset_text import offset_in, text_of
 from spark.scripted import Stage, wait_until
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(params=["jar", "python"])
-def stage(spark: Any, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    monkeypatch.setattr(jvm, "present", lambda spark: request.param == "jar")
-    made = Stage(spark, tmp_path)
-    yield made
-    made.close()
 
 
 def begin(stage: Stage) -> None:
