@@ -9,9 +9,9 @@ import time
 from typing import Any
 
 import headway as hw
-from headway.spark.events import events
-from headway.workloads.delays import Uniform
-from headway.workloads.ysb import Ysb
+from headway.sim.delays import Uniform
+from headway_lab.workloads.events import events
+from headway_lab.workloads.ysb import Ysb
 
 
 def views_per_campaign(rt: hw.Runtime, spark: Any, seed: int, window_ms: int) -> Any:

@@ -72,8 +72,8 @@ def _reads_kafka(item: pytest.Item) -> bool:
 @pytest.fixture(scope="session")
 def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
     import headway as hw
-    from headway.bench.experiment import POOLS
     from headway.spark.profile import Profile
+    from headway_lab.harness.setting import POOLS
 
     session = hw.session("headway-tests", memory="2g", kafka=_with_kafka(request.session), **POOLS)
     for key, value in Profile().settings.items():  # for stock Spark too, which is run beside: 200 tasks a batch take long

@@ -11,6 +11,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "headway"
 FILES = sorted(SRC.rglob("*.py"))
+LAB = SRC.with_name("headway_lab")
 
 # Who may import whom; a room may always import itself and the errors. What is not listed may import nothing of ours.
 ARROWS: dict[str, set[str]] = {
@@ -21,13 +22,14 @@ ARROWS: dict[str, set[str]] = {
     "loop": {"model", "estimate"},
     "merge": set(),
     "lease": set(),
-    "workloads": set(),
-    "kafka": {"workloads"},
-    "spark": {"model", "policy", "loop", "lease", "kafka", "workloads"},
+    "java": set(),
+    "kafka": set(),
+    "spark": {"model", "policy", "loop", "lease", "kafka", "java"},
+    "sim": {"model", "estimate", "policy", "loop", "merge"},
     "pipeline": set(),
 }
 # Readers and users of everything else: they may import all rooms, and nobody but each other may import them.
-TOP = {"cli", "bench", "dashboard", "sim", "testing", "__main__"}
+TOP = {"cli", "dashboard", "testing", "__main__"}
 
 
 def room(path: Path) -> str:
@@ -84,6 +86,37 @@ def test_only_the_spark_room_imports_pyspark() -> None:
 def test_a_room_imports_only_from_the_rooms_before_it() -> None:
     beyond = {path: rooms_of(path) - ARROWS[room(path)] for path in files_in(*ARROWS)}
     assert {str(path.relative_to(SRC)): rooms for path, rooms in beyond.items() if rooms} == {}
+
+
+def test_the_product_knows_nothing_of_the_laboratory() -> None:
+    assert told(path for path in FILES if "headway_lab" in roots(path)) == []
+
+
+def test_the_harness_knows_no_experiment_and_workloads_know_neither() -> None:
+    """An experiment may be taken away, with its claims, and everything else stands."""
+    beyond = {"harness": ("experiments", "commands"), "workloads": ("harness", "experiments", "commands")}
+    for place, others in beyond.items():
+        files = sorted((LAB / place).rglob("*.py"))
+        named = tuple(f"headway_lab.{other}" for other in others)
+        assert files and [f.name for f in files if any(name.startswith(named) for name in imported(f))] == []
+
+
+def test_a_light_install_is_all_that_the_product_needs() -> None:
+    """Everything else is loaded where it is used, and named by an extra."""
+    base = {"pyspark", "py4j", "numpy", "pyarrow", "pandas", "scipy", "typer", "rich", "psutil", "headway"}
+    later = {"sklearn", "confluent_kafka"}
+    beyond = {path: roots(path) - base - later - set(sys.stdlib_module_names) for path in FILES}
+    assert told(path for path, names in beyond.items() if names) == []
+    at_once = {path: {n.split(".")[0] for n in _imported_at_once(path)} & later for path in FILES}
+    assert told(path for path, names in at_once.items() if names) == []
+
+
+def _imported_at_once(path: Path) -> Iterator[str]:
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
 
 
 def test_every_room_is_on_the_map() -> None:

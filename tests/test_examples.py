@@ -15,11 +15,11 @@ import headway as hw
 from headway import pipeline
 from headway.kafka import topics
 from headway.kafka.jars import fetched
-from headway.kafka.replay import replay
 from headway.loop.replay import replay as again
+from headway.sim.delays import Uniform
 from headway.spark import delta
-from headway.workloads.delays import Uniform
-from headway.workloads.ysb import Ysb
+from headway_lab.workloads.replay import replay
+from headway_lab.workloads.ysb import Ysb
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 CAMPAIGNS = EXAMPLES / "campaigns.py"

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from matrix_table import Outcome, Table, outcomes, written
 
-from headway.bench.ledger import Ledger
 from headway.errors import HeadwayError
+from headway_lab.harness.ledger import Ledger
 
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / ".matrix"

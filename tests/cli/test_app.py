@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headway.cli import doctor
+from headway.cli import doctor, plugins
 from headway.cli.app import app, main
 from headway.errors import HeadwayError
 
+plugins.add_to(app)  # as `main` does, for what a call may need
 COMMANDS = ("demo", "run", "explain", "replay", "bench", "sim", "claims", "doctor")
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import broker, topics
-from headway.kafka.replay import replay
-from headway.workloads.feed import Feed
+from headway_lab.workloads.feed import Feed
+from headway_lab.workloads.replay import replay
 
 
 def feed(rows: int) -> Feed:

@@ -11,7 +11,7 @@ from headway.model.offset import ControlOffset
 from headway.model.status import InputStatus, QueryStatus, RuntimeStatus
 from headway.model.time import WallMs
 from headway.policy.load import order_policy
-from headway.sim.scripts.world import World
+from headway_lab.experiments.scripts.virtual.world import World
 
 PACE_MS = 300
 FAR_MS = 200_000_000_000_000  # a control row ten years after the year 9999 is no timestamp any more

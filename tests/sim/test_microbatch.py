@@ -10,9 +10,9 @@ import headway as hw
 from headway.model.deadline import window
 from headway.model.decision import OrderPolicy
 from headway.policy.order import FirstCome, FixedTrigger, HighestRate, Klink, RoundRobin, Stock, StreamBox
-from headway.sim import paper
 from headway.sim.microbatch import Query, World
 from headway.sim.streams import Stream
+from headway_lab.experiments.simulator import paper
 
 GATED = [Klink(), FirstCome(), RoundRobin(), HighestRate(), StreamBox()]
 STREAM = Stream(patience_ms=500, rows_per_s=200, delays_ms=(0, 250, 500))

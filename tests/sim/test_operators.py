@@ -7,10 +7,10 @@ import pytest
 
 from headway.estimate.pressure import Pressure
 from headway.model.time import WallMs
+from headway.sim.delays import Constant, Uniform
 from headway.sim.operators import Engine, Machine
-from headway.sim.paper import BY_OPERATOR, HOLDS, ORDERS
 from headway.sim.pipelines import PIPELINES, ysb
-from headway.workloads.delays import Constant, Uniform
+from headway_lab.experiments.simulator.paper import BY_OPERATOR, HOLDS, ORDERS
 
 SMALL = Machine(cores=2)
 

@@ -17,8 +17,8 @@ import pytest
 from scripted import wait_until
 from test_submit import submitted
 
-from headway.bench.standalone import Standalone, environment, standalone
 from headway.spark.jvm import EXTENSIONS, JAR
+from headway_lab.harness.standalone import Standalone, environment, standalone
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 START_MS = int(START.timestamp() * 1000)

@@ -13,10 +13,10 @@ from test_cluster import on_cluster
 from test_submit import submitted
 
 import headway as hw
-from headway.bench.standalone import standalone
 from headway.kafka.jars import fetched
 from headway.spark import delta
 from headway.spark.jvm import EXTENSIONS, JAR
+from headway_lab.harness.standalone import standalone
 
 CHILD = Path(__file__).with_name("delta_child.py")
 CHECK = "spark.sql.streaming.stateStore.commitValidation.enabled"

@@ -13,14 +13,14 @@ from pyspark.sql import functions as F
 from scripted import wait_until
 
 import headway as hw
-from headway.bench.silence import half, held, send
 from headway.errors import SettingError
 from headway.kafka import broker, topics
-from headway.kafka.replay import replay
+from headway.sim.delays import Uniform
 from headway.spark.kafka import subscription
-from headway.workloads.delays import Uniform
-from headway.workloads.feed import Feed
-from headway.workloads.ysb import Ysb
+from headway_lab.experiments.silence.run import half, held, send
+from headway_lab.workloads.feed import Feed
+from headway_lab.workloads.replay import replay
+from headway_lab.workloads.ysb import Ysb
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 # Rows are sent by threads of this process, which are held up now and then: patience is much longer than their delay, 200 ms.

@@ -10,8 +10,19 @@ from pyspark.sql import functions as F
 from scripted import Stage, wait_until
 
 import headway as hw
-from headway.bench.merge import OUTPUT, Driven, in_order, interleaving, merged, number, sequences, stamp, streams, truth
 from headway.spark.merge_order import Bucket
+from headway_lab.experiments.merge.run import (
+    OUTPUT,
+    Driven,
+    in_order,
+    interleaving,
+    merged,
+    number,
+    sequences,
+    stamp,
+    streams,
+    truth,
+)
 
 pytestmark = pytest.mark.spark
 INTERLEAVINGS = 3

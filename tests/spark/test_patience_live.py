@@ -10,9 +10,9 @@ from scripted import wait_until
 
 import headway as hw
 from headway.model.patience import PatiencePolicy
-from headway.spark.events import events
-from headway.workloads.delays import Delay, Uniform
-from headway.workloads.ysb import Ysb
+from headway.sim.delays import Delay, Uniform
+from headway_lab.workloads.events import events
+from headway_lab.workloads.ysb import Ysb
 
 pytestmark = pytest.mark.spark
 WINDOW_MS = 1_000

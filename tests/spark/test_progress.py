@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.bench.cost import PHASES
 from headway.spark.progress import phases
+from headway_lab.experiments.cost.run import PHASES
 
 ms = st.integers(0, 5_000)
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import pytest
 from pyspark.sql import functions as F
 
-from headway.sim.scripts.engine import Key, Logged, Row, SparkQuery, Windows
+from headway_lab.experiments.scripts.virtual.engine import Key, Logged, Row, SparkQuery, Windows
 
 BASE = 1_699_920_000_000  # a midnight, so that windows begin with it
 Given = list[tuple[Key, float | None]]  # rows: key, and event time in ms after BASE

@@ -20,7 +20,7 @@ from headway.model.decision import Decision
 from headway.model.status import QueryStatus
 from headway.model.view import Snapshot
 from headway.spark import supervisor
-from headway.spark.events import events
+from headway_lab.workloads.events import events
 from spark.channel.test_channel import counts
 
 pytestmark = pytest.mark.spark

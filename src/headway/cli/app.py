@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import headway
-from headway.cli import bench, checkpoint, claims, demo, doctor, explain, jar, kafka, replay, run, sim
+from headway.cli import checkpoint, doctor, explain, jar, kafka, plugins, replay, run
 from headway.errors import HeadwayError, QueryFailed
 
 app = typer.Typer(
@@ -17,15 +17,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(demo.app, name="demo")
 app.command("run")(run.run)
 app.command("explain")(explain.explain)
 app.command("replay")(replay.replay)
-app.add_typer(bench.app, name="bench")
-app.add_typer(sim.app, name="sim")
 app.add_typer(kafka.app, name="kafka")
 app.add_typer(checkpoint.app, name="checkpoint")
-app.command("claims")(claims.claims)
 app.command("doctor")(doctor.doctor)
 app.command("jar")(jar.jar)
 
@@ -42,6 +38,8 @@ def top(
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 2 for what the user can fix, 1 for a query that died, 130 after Ctrl-C."""
+    args = sys.argv[1:] if args is None else args
+    _add_plugins(args)
     try:
         code = app(args=args, prog_name="headway", standalone_mode=False)
     except QueryFailed as error:
@@ -53,6 +51,16 @@ def main(args: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     return code if isinstance(code, int) else 0
+
+
+def _add_plugins(args: Sequence[str]) -> None:
+    """Those that this call may need."""
+    command = next((word for word in args if not word.startswith("-")), None)
+    own = {one.name for one in app.registered_commands} | {one.name for one in app.registered_groups}
+    if command == "kafka":
+        plugins.add_to(kafka.app, "headway.commands.kafka")
+    elif command not in own and "--version" not in args:
+        plugins.add_to(app, only=command)
 
 
 def _fail(message: str, code: int = 2) -> int:

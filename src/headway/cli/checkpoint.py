@@ -8,7 +8,7 @@ from urllib.parse import urlparse
 
 import typer
 
-from headway.cli import given, screen
+from headway.cli import arguments, screen
 from headway.errors import SettingError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def show(place: Place, memory: Memory = "1g") -> None:
     """Say what is in a checkpoint, and who uses it. Nothing is changed."""
     from headway.spark.checkpoint.folder import LocalFolder, folder_of
 
-    given.memory(memory)
+    arguments.memory(memory)
     if (path := _here(place)) is not None:
         lines = _lines(LocalFolder(path), place)
     else:
@@ -47,11 +47,11 @@ def repartition(
     from headway.spark.checkpoint.repartition import checked
     from headway.spark.checkpoint.repartition import repartition as rewrite
 
-    given.at_least("partitions", partitions, 1)
-    given.memory(memory)
+    arguments.at_least("partitions", partitions, 1)
+    arguments.memory(memory)
     if (path := _here(place)) is not None:  # what is refused is refused before Spark starts
         checked(contents(LocalFolder(path), place), place, partitions)
-    with screen.spark_session("headway-checkpoint", cores=given.cores(cores), memory=memory) as spark:
+    with screen.spark_session("headway-checkpoint", cores=arguments.cores(cores), memory=memory) as spark:
         done = rewrite(spark, place, partitions)
     many = "1 operator has" if done.operators == 1 else f"{done.operators} operators have"
     typer.echo(

@@ -14,8 +14,8 @@ import psutil
 import typer
 
 import headway
-from headway.bench.ledger import java_version
 from headway.cli import screen
+from headway.java import java_problem, java_version
 from headway.loop.journal_file import state_folder
 from headway.model.check import Check
 
@@ -43,8 +43,6 @@ def doctor(
 
 
 def _java() -> Check:
-    from headway.spark.session import java_problem
-
     problem = java_problem()
     return Check("java", problem is None, problem or java_version())
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headway.cli import given, screen
+from headway.cli import arguments, screen
 from headway.errors import HeadwayError, SettingError
 from headway.loop.journal import JournalReader
 from headway.loop.kernel import Entry
@@ -28,8 +28,8 @@ def explain(
     journal: Annotated[Path | None, typer.Option(help="The journal; the newest of this user unless told.")] = None,
 ) -> None:
     """Say what was decided about a query, why, who else was waiting, and what its batch did."""
-    when = None if at is None else given.moment(at)
-    for line in account(JournalReader(given.journal(journal)), query, when):
+    when = None if at is None else arguments.moment(at)
+    for line in account(JournalReader(arguments.journal(journal)), query, when):
         screen.out.print(line, soft_wrap=True, highlight=False, markup=False)
 
 

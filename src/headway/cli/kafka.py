@@ -1,7 +1,6 @@
-"""`headway kafka`: a real broker on this machine, for trying things out, and producers that replay streams into it."""
+"""`headway kafka`: a real broker on this machine, for trying things out."""
 
 import fcntl
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,17 +8,12 @@ from typing import Annotated
 
 import typer
 
-from headway.cli import given, screen
+from headway.cli import arguments, screen
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import broker, jars, topics
-from headway.kafka.replay import Sent, replay
 from headway.loop.journal_file import state_folder
-from headway.workloads import delays, feeds
 
-app = typer.Typer(help="A real Kafka broker on this machine, and producers for it.", no_args_is_help=True)
-LEAD_MS = 1_000  # a stream begins so long after now: the producer must be ready
-
-Address = Annotated[str | None, typer.Option("--to", help="host:port of a broker; the one of `kafka up` unless told.")]
+app = typer.Typer(help="A real Kafka broker on this machine.", no_args_is_help=True)
 
 
 def _note() -> Path:
@@ -45,11 +39,11 @@ def up(
     ] = None,
 ) -> None:
     """Start a broker (Kafka 4, KRaft, one JVM) and leave it running."""
-    given.memory(heap)
+    arguments.memory(heap)
     with _alone():
-        running = broker.Broker.load(_note())
-        if running is not None and running.alive:
-            raise HeadwayError(f"a broker runs already, on {running.address}: `headway kafka down` stops it")
+        other = broker.Broker.load(_note())
+        if other is not None and other.alive:
+            raise HeadwayError(f"a broker runs already, on {other.address}: `headway kafka down` stops it")
         if not jars.cached(jars.BROKER):
             screen.err.print("fetching Kafka once, 45 MB", highlight=False)
         started = broker.start(folder, port=port, heap=heap, leashed=False)
@@ -85,41 +79,8 @@ def status() -> None:
         screen.out.print(f"  {topic}: {parts} partitions, {sum(ends.values()):,} rows", highlight=False)
 
 
-@app.command("replay")
-def send(
-    feed: Annotated[str, typer.Argument(help=f"Which stream: {', '.join(feeds.FEEDS)}.")],
-    topic: Annotated[str | None, typer.Option(help="Named as the stream unless told; made if it is not there.")] = None,
-    to: Address = None,
-    seconds: Annotated[int, typer.Option(help="How long.")] = 60,
-    rate: Annotated[int, typer.Option(help="Rows a second, of a generated stream.")] = 1_000,
-    speed: Annotated[float, typer.Option(help="Of a recorded stream, compared with how it happened.")] = 1.0,
-    delay: Annotated[str, typer.Option(help="How long rows are held back, beyond what was recorded.")] = "constant:0",
-    partitions: Annotated[int, typer.Option(help="Of the topic, if it is made.")] = 1,
-    seed: Annotated[int, typer.Option(help="Decides what is drawn by chance.")] = 1,
-    base: Annotated[
-        int | None, typer.Option(help="When its first event happens, in epoch ms; in a second unless told.")
-    ] = None,
-) -> None:
-    """Replay a stream into a topic, row by row at its own time, as if it happened now."""
-    address = to or _running()
-    wanted = feeds.Wanted(
-        base if base is not None else time.time_ns() // 1_000_000 + LEAD_MS, seconds, rate, speed, delays.parse(delay), seed
-    )
-    pieces = feeds.named(feed, wanted)
-    name = topic or feed
-    if name not in topics.listed(address):
-        topics.create(address, name, partitions)
-    with screen.Bar([seconds]) as bar:
-        bar.begin(f"{feed} into {name}")
-
-        def told(sent: Sent) -> None:
-            bar.say(f"{sent.rows:,} rows", 0.0)
-
-        sent = replay(pieces, address, name, told)
-    screen.out.print(f"{sent.rows:,} rows into {name}, at most {sent.most_behind_ms} ms behind their time", highlight=False)
-
-
-def _running() -> str:
+def address() -> str:
+    """Where the broker of `kafka up` listens."""
     running = broker.Broker.load(_note())
     if running is None or not running.alive:
         raise SettingError("to", None, "host:port of a broker, or one started with `headway kafka up`")

@@ -11,7 +11,7 @@ import typer
 from rich.live import Live
 
 from headway import pipeline
-from headway.cli import given, screen
+from headway.cli import arguments, screen
 from headway.cli.watch import Watch
 from headway.errors import HeadwayError, QueryFailed, SettingError
 from headway.policy.load import order_policy
@@ -30,13 +30,13 @@ def run(
     kafka: Annotated[bool, typer.Option("--kafka", help="With Spark's connector to Kafka, fetched if need be.")] = False,
 ) -> None:
     """Run a pipeline file's queries under a policy, and watch them."""
-    policy, places, wanted = order_policy(order), given.slots(slots), given.memory(memory)
+    policy, places, wanted = order_policy(order), arguments.slots(slots), arguments.memory(memory)
     if journal is not None:
-        given.new_file("journal", journal)
+        arguments.new_file("journal", journal)
     if seconds is not None:
-        given.at_least("seconds", seconds, 0)
+        arguments.at_least("seconds", seconds, 0)
     pipeline.check(file)
-    with screen.spark_session(file.stem, cores=given.cores(cores), memory=wanted, kafka=kafka) as spark:
+    with screen.spark_session(file.stem, cores=arguments.cores(cores), memory=wanted, kafka=kafka) as spark:
         from headway.spark.register import carry
         from headway.spark.runtime import Runtime
 

@@ -6,6 +6,7 @@ scikit-learn takes a second to load, so it is loaded by whoever fits a model and
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 import numpy as np
@@ -152,6 +153,8 @@ MODELS: dict[str, Callable[[Floats, Floats, Fitted | None], Fitted]] = {
 def known(kind: str) -> str:
     if kind not in MODELS:
         raise SettingError("slack.estimator", kind, f"one of {', '.join(MODELS)}")
+    if find_spec("sklearn") is None:
+        raise SettingError("slack.estimator", kind, "scikit-learn to fit it with: pip install 'headway[tuner]'")
     return kind
 
 

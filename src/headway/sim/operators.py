@@ -24,11 +24,11 @@ from headway.model.arrays import Floats
 from headway.model.deadline import Deadlines, Grid
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
+from headway.sim.delays import Delay
 from headway.sim.draining import most_freed
 from headway.sim.layout import Layout, tail_costs
 from headway.sim.pipelines import Pipeline
 from headway.sim.sharing import water_fill
-from headway.workloads.delays import Delay
 
 EPS = 1e-6
 

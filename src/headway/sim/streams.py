@@ -7,7 +7,7 @@ import numpy as np
 from headway.model.message import InputSeen, InputSpec
 from headway.model.patience import PatiencePolicy
 from headway.model.time import EventMs
-from headway.workloads.delays import Delay
+from headway.sim.delays import Delay
 
 SHOWN = 32  # delays that stand for a whole distribution
 

@@ -4,7 +4,6 @@ import atexit
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import HeadwayError, SettingError, aloud
+from headway.java import java_problem
 from headway.kafka.jars import connector, fetched
 from headway.spark import delta as delta_
 from headway.spark import jvm
@@ -61,19 +61,6 @@ def tune(builder: Any, *, rows_per_batch: int = USUAL_ROWS) -> Any:
 
 def _is_ours(item: str) -> bool:
     return item == EXTENSIONS or item.rpartition("/")[2] in (jvm.NEWEST_JAR.name, jvm.JAR_4_0.name)
-
-
-def java_problem() -> str | None:
-    """What is wrong with this machine's Java, in one line; None if nothing is."""
-    home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if not java or not os.path.exists(java):
-        return "no Java found: install Java 17 or later and put it on PATH, or set JAVA_HOME"
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    digits = said.partition('version "')[2].partition('"')[0].split(".")[0]
-    if not digits.isdigit() or int(digits) < 17:
-        return f"Java {digits or 'of unknown version'} found at {java}: Spark 4 needs 17 or later"
-    return None
 
 
 def _worker_python() -> str:

@@ -1,1 +1,0 @@
-"""Claims, experiments, ledger, report: what we say about speed, and what we saw."""

@@ -1,0 +1,1 @@
+"""The laboratory: how we know what we say of Headway. The product imports nothing of it."""

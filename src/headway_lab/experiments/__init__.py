@@ -1,0 +1,1 @@
+"""One folder an experiment: what is claimed, how it is run, its figures and its command."""

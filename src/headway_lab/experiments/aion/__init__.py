@@ -1,0 +1,1 @@
+"""Approximate answers: the claims of the thesis on Aion, simulated and live, and a demo."""

@@ -1,0 +1,1 @@
+"""Executors of a real cluster killed at random moments."""

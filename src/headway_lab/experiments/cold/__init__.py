@@ -1,0 +1,1 @@
+"""How long a cold start takes until windows come out on time."""

@@ -1,0 +1,1 @@
+"""What a micro-batch costs, part by part."""

@@ -1,0 +1,1 @@
+"""How often a predicted interval holds the next watermark."""

@@ -1,0 +1,1 @@
+"""The driver killed at random moments."""

@@ -1,0 +1,40 @@
+"""`headway bench crash`: kill the driver again and again; every window must come out, once, with its exact count."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.cli import arguments
+from headway_lab.commands.claims import LEDGER
+from headway_lab.experiments.crash.run import EXPERIMENT, FINISH_S, Plan
+from headway_lab.experiments.crash.run import crash as kill_often
+from headway_lab.harness import screen
+from headway_lab.harness.ledger import Ledger
+
+
+def crash(
+    times: Annotated[int, typer.Option(help="How often to kill.")] = 20,
+    seed: Annotated[int, typer.Option(help="Decides when.")] = 1,
+    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+) -> None:
+    """Kill the driver with SIGKILL at random moments, restart it, and compare what came out with the truth."""
+    arguments.at_least("times", times, 1)
+    with screen.Bar([15.0] * times + [30.0 + FINISH_S]) as bar:
+        bar.begin("first run")
+
+        def killed(number: int) -> None:
+            bar.end()
+            bar.begin(f"killed {number} of {times} times")
+
+        outcome = kill_often(times, seed, bar.say, killed)
+    setting = {"queries": Plan.queries, "rate": Plan.rate, "times": times}
+    Ledger(ledger).append(EXPERIMENT, "klink", setting, seed, asdict(outcome) | {"wrong": outcome.wrong})
+    screen.out.print(
+        f"{outcome.kills} kills, {outcome.windows:,} windows with {outcome.panes:,} counts: {outcome.missing} missing,"
+        f" {outcome.twice} twice, {outcome.miscounted} wrong",
+        highlight=False,
+    )
+    if outcome.wrong:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""How many queries a machine holds under a limit of latency."""

@@ -1,0 +1,1 @@
+"""What a slack gate costs to read, and a join behind it."""

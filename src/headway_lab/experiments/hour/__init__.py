@@ -1,0 +1,1 @@
+"""A long run in a small driver: does anything grow?"""

@@ -1,0 +1,1 @@
+"""What queries cost that have nothing to do."""

@@ -1,0 +1,55 @@
+"""`headway bench idle`: what queries cost that have nothing to do (claim C4)."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from headway.cli import arguments
+from headway_lab.commands.claims import LEDGER
+from headway_lab.experiments.idle.run import EXPERIMENT, Idle
+from headway_lab.experiments.idle.run import idle as watch
+from headway_lab.harness import screen
+from headway_lab.harness.bench import Bench
+from headway_lab.harness.ledger import Ledger
+
+
+def idle(
+    queries: Annotated[int, typer.Option(help="Number of queries.")] = 40,
+    seconds: Annotated[int, typer.Option(help="Measured seconds.")] = 60,
+    settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 60,
+    times: Annotated[int, typer.Option(help="How often to measure.")] = 3,
+    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",
+    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+) -> None:
+    """Start queries on streams without rows, and watch them wait."""
+    for key, value in (("queries", queries), ("seconds", seconds), ("times", times)):
+        arguments.at_least(key, value, 1)
+    arguments.at_least("settle", settle, 0)
+    book, found = Ledger(ledger), []
+    with screen.spark_session("headway-bench", cores=arguments.cores(cores), memory=arguments.memory(memory)) as spark:
+        bench = Bench(spark)
+        try:
+            with screen.Bar([queries * 0.7 + settle + seconds] * times) as bar:
+                for turn in range(1, times + 1):
+                    bar.begin(f"{turn}/{times}")
+                    found.append(watch(bench, queries, settle, seconds, bar.say))
+                    setting = {"queries": queries, "seconds": seconds, "settle": settle}
+                    figures = {name: round(value, 4) for name, value in asdict(found[-1]).items() if name != "queries"}
+                    book.append(EXPERIMENT, "klink", setting, turn, figures)
+                    bar.end()
+        finally:
+            bench.close()
+    screen.out.print(table(found))
+
+
+def table(found: list[Idle]) -> Table:
+    made = Table(title=f"{found[0].queries} queries without a row", title_justify="left")
+    for head in ("busy, share of a core", "channel, MB a query", "driver's heap, MB a query", "start, s a query"):
+        made.add_column(head, justify="right")
+    for one in found:
+        made.add_row(f"{one.cores:.1%}", f"{one.channel_mb:.2f}", f"{one.driver_mb:.2f}", f"{one.start_s:.2f}")
+    return made

@@ -1,0 +1,1 @@
+"""Policies side by side on queries that read from a real broker."""

@@ -1,0 +1,1 @@
+"""The promises by version of Spark; `tools/matrix.py` measures them."""

@@ -1,0 +1,1 @@
+"""The ordered merge: the same rows in many interleavings, and what it costs."""

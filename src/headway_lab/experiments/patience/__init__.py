@@ -1,0 +1,1 @@
+"""What patience does to recorded streams."""

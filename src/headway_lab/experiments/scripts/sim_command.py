@@ -1,0 +1,118 @@
+"""`headway sim scripts`: random bad days in virtual time, judged by what users were promised."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from headway.cli import arguments
+from headway.errors import SettingError
+from headway_lab.commands.claims import LEDGER
+from headway_lab.experiments.scripts.virtual import laws, making, script
+from headway_lab.experiments.scripts.virtual.reasons import told
+from headway_lab.experiments.scripts.virtual.run import CHUNK, Tally, judged, smallest, sweep
+from headway_lab.experiments.scripts.virtual.trace import Look
+from headway_lab.harness import screen
+from headway_lab.harness.ledger import Ledger
+
+EXPERIMENT = "scripts"
+SHOWN = 3  # violations in words
+STEPS = 20  # of the bar
+
+
+def scripts(
+    count: Annotated[int, typer.Option(help="How many scripts.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Another seed, other scripts.")] = 1,
+    first: Annotated[int, typer.Option(help="The number of the first.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; as many as there are cores unless told.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="Play this script instead, and say what was wrong.")] = None,
+    out: Annotated[Path, typer.Option(help="Where the smallest script that breaks a law goes.")] = Path(
+        "headway-script.json"
+    ),
+    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+) -> None:
+    """The real controller and control source around a model of Spark, through crashes, stalls, clock steps and bad rows.
+
+    After every script the laws of `docs/semantics.md` are checked: no row lost that the contract does not name, none
+    doubled, none uncounted, nothing swept too soon, nobody stuck. Exit code 1 if one of them was broken.
+    """
+    if replay is not None:
+        _replay(replay)
+        return
+    arguments.at_least("count", count, 1)
+    arguments.at_least("first", first, 0)
+    arguments.new_file("out", out)
+    tally, last = Tally(), first + count
+    starts = range(first, last, max(CHUNK, -(-count // STEPS)))
+    with screen.Bar([0.1 * starts.step] * len(starts)) as bar:
+        for start in starts:
+            bar.begin(f"seed {seed}, script {start:,}, {len(tally.bad):,} have broken a law")
+            for part in sweep(seed, range(start, min(last, start + starts.step)), arguments.cores(jobs)):
+                tally.join(part)
+            bar.end()
+    screen.out.print(_table(tally))
+    figures = {
+        "scripts": tally.scripts, "rows": tally.rows, "batches": tally.batches, "refused": tally.refused,
+        "violations": len(tally.bad), "laws": dict(tally.laws),
+    }  # fmt: skip
+    Ledger(ledger).append(EXPERIMENT, "all", {"count": count, "first": first}, seed, figures, kind="sim")
+    if tally.bad:
+        _keep(tally, seed, out)
+        raise typer.Exit(1)
+    screen.out.print(f"{tally.scripts:,} scripts, {tally.refused:,} rows refused: all as the contract says", highlight=False)
+
+
+def _replay(path: Path) -> None:
+    if not path.is_file():
+        raise SettingError("replay", str(path), "a file with a script")
+    trace, found = judged(script.from_json(path.read_text("utf-8")))
+    for name, kept in trace.queries.items():
+        for look in kept.looks:
+            screen.out.print(_line(name, look), highlight=False, soft_wrap=True)
+    for violation in found:
+        screen.out.print(f"{violation.law}: {violation.query}: {violation.says}", style="bold red", soft_wrap=True)
+    if found:
+        raise typer.Exit(1)
+    screen.out.print("no law was broken")
+
+
+def _line(name: str, look: Look) -> str:
+    """One look in words."""
+    rows = ", ".join(f"{len(rows)} of {label}" for label, rows in look.read.items())
+    words = [
+        f"{told(look.granted_at):>9} {name}",
+        f"batch {look.batch}" if look.batch is not None else "nothing to do",
+        rows,
+    ]
+    if look.announced is not None:
+        words.append(f"announces {told(look.announced)}")
+    if look.ran is not None:
+        words.append(f"refuses to {told(max(look.ran.late, script.BASE))}, sweeps {told(max(look.ran.swept, script.BASE))}")
+        words += [f"refused {len(look.ran.refused)}"] if look.ran.refused else []
+    return "; ".join(words + ([] if look.gated else ["without a gate"]))
+
+
+def _keep(tally: Tally, seed: int, out: Path) -> None:
+    """Make the first bad script as small as it gets, and write it down with the reason."""
+    number, found = tally.bad[0]
+    small = smallest(making.script(seed, number), found[0].law)
+    out.write_text(small.as_json(), "utf-8")
+    for n, violations in tally.bad[:SHOWN]:
+        for v in violations[:1]:
+            screen.out.print(f"script {n}: {v.law}: {v.query}: {v.says}", highlight=False, soft_wrap=True)
+    after = next((v.says for v in judged(small)[1] if v.law == found[0].law), "")
+    screen.out.print(f"\n{small.as_json()}{found[0].law}: {after}", highlight=False, soft_wrap=True)
+    screen.out.print(f"Script {number}, made small: {out}; `headway sim scripts --replay {out}` plays it", soft_wrap=True)
+
+
+def _table(tally: Tally) -> Table:
+    made = Table(title=f"{tally.scripts:,} scripts, {tally.batches:,} batches, {tally.rows:,} rows", title_justify="left")
+    for head in ("what happens", "times", "scripts with it", "of them broke a law"):
+        made.add_column(head, justify="left" if head == "what happens" else "right")
+    for kind, times in sorted(tally.actions.items()):
+        made.add_row(kind, f"{times:,}", f"{tally.touched[kind]:,}", f"{tally.broke[kind]:,}")
+    made.add_section()
+    for law in laws.NAMES:
+        made.add_row(law.replace("_", " "), "", "", f"{tally.laws[law]:,}")
+    return made

@@ -1,0 +1,151 @@
+"""Playing scripts: one, or thousands over all cores, and making the smallest of one that breaks a law."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from headway_lab.experiments.scripts.virtual import making
+from headway_lab.experiments.scripts.virtual.laws import Violation, broken
+from headway_lab.experiments.scripts.virtual.script import Action, Input, Query, Script, kind_of
+from headway_lab.experiments.scripts.virtual.trace import Trace
+from headway_lab.experiments.scripts.virtual.world import Maker, World, real
+
+CHUNK = 10  # scripts that one process plays before it tells
+
+
+@dataclass
+class Tally:
+    """What some scripts were made of, and what came of it."""
+
+    scripts: int = 0
+    rows: int = 0
+    batches: int = 0
+    refused: int = 0  # rows, for at least one window
+    actions: Counter[str] = field(default_factory=Counter)
+    touched: Counter[str] = field(default_factory=Counter)  # scripts with such an action
+    broke: Counter[str] = field(default_factory=Counter)  # scripts with such an action that broke a law
+    laws: Counter[str] = field(default_factory=Counter)
+    bad: list[tuple[int, list[Violation]]] = field(default_factory=list)  # by number
+
+    def add(self, number: int, trace: Trace, violations: list[Violation]) -> None:
+        self.scripts += 1
+        kinds = Counter(map(kind_of, trace.script.actions))
+        self.actions += kinds
+        self.touched.update(kinds.keys())
+        for kept in trace.queries.values():
+            self.rows += sum(map(len, kept.rows.values()))
+            self.batches += len(kept.batches)
+            self.refused += len({key for look in kept.batches if look.ran for _, key in look.ran.refused})
+        if violations:
+            self.broke.update(kinds.keys())
+            self.laws.update({v.law for v in violations})
+            self.bad.append((number, violations))
+
+    def join(self, other: "Tally") -> None:
+        self.scripts += other.scripts
+        self.rows += other.rows
+        self.batches += other.batches
+        self.refused += other.refused
+        for mine, theirs in ((self.actions, other.actions), (self.touched, other.touched), (self.broke, other.broke)):
+            mine.update(theirs)
+        self.laws.update(other.laws)
+        self.bad += other.bad
+
+
+def judged(script: Script, make: Maker = real) -> tuple[Trace, list[Violation]]:
+    """Play a script and hold the laws against it."""
+    trace = World(script, make).play()
+    return trace, broken(trace)
+
+
+def sweep(seed: int, numbers: range, jobs: int, make: Maker = real) -> Iterator[Tally]:
+    """Many scripts of a seed, some at a time."""
+    chunks = [(seed, range(n, min(n + CHUNK, numbers.stop)), make) for n in range(numbers.start, numbers.stop, CHUNK)]
+    if jobs == 1:
+        yield from map(_some, chunks)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(_some, chunks)
+
+
+def _some(task: tuple[int, range, Maker]) -> Tally:
+    seed, numbers, make = task
+    tally = Tally()
+    for number in numbers:
+        tally.add(number, *judged(making.script(seed, number), make))
+    return tally
+
+
+def smallest(script: Script, law: str, make: Maker = real, tries: int = 600) -> Script:
+    """A script that still breaks this law, with nothing in it that need not be there."""
+    left = tries
+    again = True
+    while again and left > 0:
+        again = False
+        for candidate in _smaller(script):
+            left -= 1
+            if any(v.law == law for v in judged(candidate, make)[1]):
+                script, again = candidate, True
+                break
+            if left <= 0:
+                break
+    return script
+
+
+def _smaller(script: Script) -> Iterator[Script]:
+    """Everything that is one step plainer."""
+    for name in [q.name for q in script.queries] if len(script.queries) > 1 else []:
+        rest = tuple(q for q in script.queries if q.name != name)
+        yield replace(script, queries=rest, actions=tuple(a for a in script.actions if a.get("query", "") != name))
+    size = len(script.actions)
+    for step in (max(1, size // 2), max(1, size // 4), 1):
+        for first in range(0, size, step):
+            yield replace(script, actions=script.actions[:first] + script.actions[first + step :])
+    for n, action in enumerate(script.actions):
+        for other in _plainer(action):
+            yield replace(script, actions=(*script.actions[:n], other, *script.actions[n + 1 :]))
+    if script.policy != "klink":
+        yield replace(script, policy="klink")
+    for n, query in enumerate(script.queries):
+        for other_query in _plainer_query(query):
+            yield replace(script, queries=(*script.queries[:n], other_query, *script.queries[n + 1 :]))
+    last = max((int(a["until"] if "until" in a else a["at"]) for a in script.actions), default=0)
+    for shorter in (last + 1_000, script.length_ms // 2):
+        if shorter < script.length_ms:
+            yield replace(script, length_ms=shorter)
+
+
+def _plainer(action: Action) -> Iterator[Action]:
+    if action["do"] == "stream":
+        span = action["until"] - action["at"]
+        if span > 1_000:
+            yield action | {"until": action["at"] + span // 2}
+            yield action | {"at": action["at"] + span // 2}
+        if action["every"] < 1_000:
+            yield action | {"every": 1_000}
+        if action.get("delays") != [50]:
+            yield action | {"delays": [50]}
+        yield from ({k: v for k, v in action.items() if k != name} for name in ("speed", "released") if name in action)
+    if action["do"] == "rows" and len(action["events"]) > 1:
+        for n in range(len(action["events"])):
+            yield action | {"events": action["events"][:n] + action["events"][n + 1 :]}
+    if action.get("down", 0) > 300:
+        yield action | {"down": 300}
+
+
+def _plainer_query(query: Query) -> Iterator[Query]:
+    if len(query.inputs) > 1:
+        yield from (replace(query, inputs=(i,)) for i in query.inputs)
+    yield from _usual(query, Query(), ("name", "inputs"))
+    for n, given in enumerate(query.inputs):
+        for other in _usual(given, Input(), ("name",)):
+            yield replace(query, inputs=(*query.inputs[:n], other, *query.inputs[n + 1 :]))
+
+
+def _usual(one: Any, plain: Any, but: Iterable[str]) -> Iterator[Any]:
+    """The same with one setting as it usually is."""
+    for name, value in asdict(plain).items():
+        if name not in but and getattr(one, name) != value:
+            yield replace(one, **{name: value})

@@ -1,0 +1,1 @@
+"""What each setting of the tuned session gains."""

@@ -1,0 +1,1 @@
+"""A partition that stops for a while and comes back."""

@@ -1,0 +1,1 @@
+"""Queries fed from Kafka, minute after minute."""

@@ -1,0 +1,1 @@
+"""Ledger, meter, claims, verdicts, report: what all experiments share."""

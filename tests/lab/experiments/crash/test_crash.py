@@ -1,0 +1,48 @@
+"""Comparing a sink with the truth, without any process being killed."""
+
+import json
+from pathlib import Path
+
+from headway_lab.experiments.crash.run import Outcome, Plan, compare
+from headway_lab.harness.file_sink import written
+
+PLAN = Plan(seed=5, epoch_ms=1_700_000_000_000, queries=2, rate=50)
+UNTIL = PLAN.epoch_ms + 20_000
+
+
+def true_rows() -> dict[str, list[tuple[tuple[int, int], int]]]:
+    return {name: list(stream.truth(UNTIL + 9_000).items()) for name, stream in PLAN.streams().items()}
+
+
+def test_the_truth_passes_and_windows_after_the_end_do_not_count() -> None:
+    outcome = compare(PLAN, true_rows(), UNTIL, kills=3)
+    assert outcome.wrong == 0 and outcome.kills == 3
+    assert outcome.windows >= 12 and outcome.panes > 200
+
+
+def test_a_pane_missing_doubled_or_miscounted_is_told() -> None:
+    rows = true_rows()
+    mine = rows["crash_0"]
+    mine.pop(0)
+    mine.append(mine[0])
+    mine[1] = (mine[1][0], mine[1][1] + 1)
+    outcome = compare(PLAN, rows, UNTIL, kills=0)
+    assert (outcome.missing, outcome.twice, outcome.miscounted, outcome.wrong) == (1, 1, 1, 3)
+
+
+def test_a_query_that_wrote_nothing_misses_everything() -> None:
+    outcome = compare(PLAN, {}, UNTIL, kills=0)
+    assert outcome == Outcome(0, outcome.windows, outcome.panes, outcome.panes, 0, 0)
+
+
+def test_the_sink_is_read_query_by_query_and_half_written_files_are_not(tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "crash_0"
+    folder.mkdir(parents=True)
+    (folder / "0.json").write_text(json.dumps([[3_000, 1, 5]]))
+    (folder / "1.json").write_text("[]")
+    (folder / "2.part").write_text("[[")
+    assert written(tmp_path) == {"crash_0": [((3_000, 1), 5)]}
+
+
+def test_a_restart_sees_the_same_streams() -> None:
+    assert Plan(PLAN.seed, PLAN.epoch_ms).streams() == Plan(PLAN.seed, PLAN.epoch_ms).streams()

@@ -1,0 +1,72 @@
+"""How old a commit is, in a real repository."""
+
+from pathlib import Path
+
+import pytest
+
+from headway_lab.harness.checkout import Age, Checkout, git
+from headway_lab.harness.claims import Claim
+from headway_lab.harness.verdicts import judge, tally
+from lab.harness.ledgers import record
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Checkout:
+    git(tmp_path, "init", "--quiet")
+    return Checkout(tmp_path)
+
+
+def commit(tree: Checkout, path: str, text: str) -> str:
+    assert tree.root is not None
+    file = tree.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    git(tree.root, "add", ".")
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    git(tree.root, *who, "commit", "--quiet", "--no-gpg-sign", "-m", text)
+    return git(tree.root, "rev-parse", "--short", "HEAD")
+
+
+def test_a_commit_is_stale_once_its_code_has_changed(tree: Checkout) -> None:
+    measured = commit(tree, "src/loop/deep/tick.py", "one")
+    assert tree.age(measured, ("src/loop/**",)) == Age(0, 0)
+    commit(tree, "docs/page.md", "two")
+    assert tree.age(measured, ("src/loop/**",)) == Age(1, 0)
+    commit(tree, "src/loop/deep/tick.py", "three")
+    age = tree.age(measured, ("src/loop/**",))
+    assert age == Age(2, 1) and age.stale and str(age) == "2 commits ago, stale: 1 changed its code"
+    assert tree.age(measured, ("src/*.py",)) == Age(2, 0)
+
+
+def test_what_is_not_known_is_said(tree: Checkout) -> None:
+    measured = commit(tree, "a.py", "one")
+    assert tree.age("0000000", ("a.py",)) == tree.age("unknown", ("a.py",)) == Age(None, None)
+    assert str(Checkout(None).age(measured, ("a.py",))) == "age unknown"
+    assert tree.age(measured, ()) == Age(0, None)
+    assert str(Age(0, None)) == "0 commits ago, whether its code changed is unknown"
+
+
+def test_a_commit_with_changes_that_were_not_committed_is_never_known_to_be_fresh(tree: Checkout) -> None:
+    measured = commit(tree, "a.py", "one")
+    assert tree.age(f"{measured}+", ("a.py",)) == Age(0, None)
+    commit(tree, "a.py", "two")
+    assert tree.age(f"{measured}+", ("a.py",)) == Age(1, 1)
+
+
+def test_globs_say_what_they_name(tree: Checkout) -> None:
+    commit(tree, "src/a/b/c.py", "one")
+    assert tree.files("src/a/**") == ["src/a/b/c.py"] and tree.files("src/*.py") == []
+    assert Checkout(None).files("src/**") == []
+
+
+def test_a_finding_tells_the_age_of_its_figure(tree: Checkout) -> None:
+    claim = Claim("T", "", "-", "", "plain", (0.0, 200.0), unit="ms", paths=("a.py",))
+    measured = commit(tree, "a.py", "one")
+    runs = [record("klink", 100, seed, commit=measured) for seed in (1, 2, 3)]
+    (fresh,) = judge([claim], runs, tree)
+    assert fresh.stale is False and fresh.words()[0].endswith(f"; {measured}, 0 commits ago")
+    commit(tree, "a.py", "two")
+    (old,) = judge([claim], runs, tree)
+    assert old.verdict == "reproduced" and old.stale is True
+    assert old.as_json()["live"]["stale"] is True and old.as_json()["live"]["commits_since"] == 1
+    assert tally([fresh, old]) == "2 reproduced; 1 stale"
