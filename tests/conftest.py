@@ -74,8 +74,9 @@ def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
     import headway as hw
     from headway.spark.profile import Profile
     from headway_lab.harness.setting import POOLS
+    from headway_lab.jvm import JAR
 
-    session = hw.session("headway-tests", memory="2g", kafka=_with_kafka(request.session), **POOLS)
+    session = hw.session("headway-tests", memory="2g", kafka=_with_kafka(request.session), jars=[JAR], **POOLS)
     for key, value in Profile().settings.items():  # for stock Spark too, which is run beside: 200 tasks a batch take long
         session.conf.set(key, value)
     yield session

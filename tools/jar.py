@@ -3,20 +3,21 @@
 The same sources give the same bytes, and the manifest names their digest: a test compares it, so a stale jar is found
 even where there is no Java compiler. One jar is for Spark 4.1 and later, compiled against the pyspark that is installed; one
 is for Spark 4.0, which has the classes of streaming queries in another package, compiled against Spark's own jars of that
-version, which are fetched once.
+version, which are fetched once. The laboratory has a jar of its own, with generators of streams.
 """
 
 import re
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyspark
 
 from headway.kafka.jars import Bundle, connector, fetched
-from headway.spark.jvm import JAR_4_0, NEWEST_JAR, SOURCES, digest
+from headway.spark.jvm import JAR_4_0, NEWEST_JAR, SOURCES, digest_of
+from headway_lab import jvm as lab
 
 SERVICES = "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister"
 _OLD = "4.0.0"
@@ -45,18 +46,29 @@ def _jars() -> list[Path]:
     return sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
 
 
-def _build(jar: Path, spark: list[Path], translate: Callable[[str], str]) -> None:
+def build_lab(jar: Path = lab.JAR) -> None:
+    """Generators of test streams, which use nothing that a version of Spark has elsewhere."""
+    _build(jar, _jars(), lambda source: source, lab.SOURCES, b"headway.lab.AdEvents\n")
+
+
+def _build(
+    jar: Path,
+    spark: list[Path],
+    translate: Callable[[str], str],
+    given: Sequence[Path] = SOURCES,
+    services: bytes = b"headway.Control\n",
+) -> None:
     classpath = ":".join(map(str, [*spark, *connector()]))
     with tempfile.TemporaryDirectory() as place:
         out = Path(place, "classes")
-        sources = [Path(place, source.name) for source in SOURCES]
-        for path, source in zip(sources, SOURCES, strict=True):
+        sources = [Path(place, source.name) for source in given]
+        for path, source in zip(sources, given, strict=True):
             path.write_text(translate(source.read_text("utf-8")), "utf-8")
         command = ["javac", "--release", "17", "-proc:none", "-g:none", "-cp", classpath, "-d", str(out)]
         subprocess.run([*command, *map(str, sources)], check=True)
         entries = {
-            "META-INF/MANIFEST.MF": f"Manifest-Version: 1.0\r\nSources-SHA-256: {digest()[:32]}\r\n".encode(),
-            SERVICES: b"headway.Control\nheadway.Clock\nheadway.AdEvents\n",
+            "META-INF/MANIFEST.MF": f"Manifest-Version: 1.0\r\nSources-SHA-256: {digest_of(given)[:32]}\r\n".encode(),
+            SERVICES: services,
         } | {f.relative_to(out).as_posix(): f.read_bytes() for f in sorted(out.rglob("*.class"))}
     made = jar.with_suffix(".new")  # a JVM that runs goes on with the file it has opened
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -69,3 +81,4 @@ def _build(jar: Path, spark: list[Path], translate: Callable[[str], str]) -> Non
 if __name__ == "__main__":
     build()
     build_4_0()
+    build_lab()

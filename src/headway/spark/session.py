@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,11 +87,12 @@ def session(
     rows_per_batch: int = USUAL_ROWS,
     kafka: bool = False,
     delta: bool = False,
+    jars: Sequence[str | Path] = (),
     **conf: str,
 ) -> Any:
     """A local Spark session for embedded use: `conf` adds settings, with `__` for the dots.
 
-    `kafka` adds Spark's connector, `delta` Delta Lake and its catalog; their jars are fetched once.
+    `kafka` adds Spark's connector, `delta` Delta Lake and its catalog; their jars are fetched once. `jars` are yours, beside.
     """
     if problem := java_problem():
         raise HeadwayError(problem)
@@ -105,8 +106,8 @@ def session(
         builder = builder.config("spark.python.daemon.module", "headway.spark.daemon")
     for key, value in _LOCAL.items():
         builder = builder.config(key, value)
-    if jars := [*(connector() if kafka else ()), *(fetched(delta_.bundle()) if delta else ())]:
-        builder = builder.config(JARS, ",".join(map(str, jars)))
+    if wanted := [*jars, *(connector() if kafka else ()), *(fetched(delta_.bundle()) if delta else ())]:
+        builder = builder.config(JARS, ",".join(map(str, wanted)))
     for key, value in delta_.SETTINGS.items() if delta else ():
         builder = builder.config(key, value)
     builder = tune(builder, rows_per_batch=rows_per_batch)

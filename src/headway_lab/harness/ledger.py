@@ -128,13 +128,13 @@ def origin() -> dict[str, Any]:
 def commit() -> str:
     """The commit of this package's source, with a '+' if it was changed since; 'unknown' outside a repository.
 
-    Only the package counts: a ledger kept in the same repository changes with every line, and would else never match.
+    Only the two packages count: a ledger kept in the same repository changes with every line, and would else never match.
     """
     package = Path(headway.__file__).parent
     try:
         git(package, "ls-files", "--error-unmatch", "__init__.py")  # installed inside some other project: not its commit
         head = git(package, "rev-parse", "--short", "HEAD")
-        return head + ("+" if git(package, "status", "--porcelain", "--", ".") else "")
+        return head + ("+" if git(package.parent, "status", "--porcelain", "--", "headway", "headway_lab") else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 

@@ -16,13 +16,14 @@ from headway_lab.harness.ledger import Record
 from headway_lab.harness.report import spread_words
 from headway_lab.harness.setting import Say
 from headway_lab.harness.suite import LATENCIES, Pace, summary
+from headway_lab.jvm import JAR
 
 __all__ = ["Bar", "err", "latency_table", "out", "spark_session", "warm_up"]
 
 
 def spark_session(name: str, *, cores: int, memory: str, **conf: Any) -> AbstractContextManager[Any]:
-    """A session of the product's."""
-    return screen.spark_session(name, cores=cores, memory=memory, **conf)
+    """A session of the product's, with our generators beside."""
+    return screen.spark_session(name, cores=cores, memory=memory, jars=[JAR], **conf)
 
 
 class Bar:

@@ -4,8 +4,7 @@ A workload expands `[since, until)` into events inside the JVM, so Python handle
 Half-open intervals between consecutive offsets partition time: no arrival falls between two batches or into both, and
 replaying the offsets of a checkpoint replays the same intervals.
 
-With Headway's jar the source is a Java class (`jvm/headway/Clock.java`). Without it every query keeps a Python process with
-this module in it: import nothing here that is not needed to tell the time.
+Every query keeps a Python process with this module in it: import nothing here that is not needed to tell the time.
 """
 
 import time
@@ -57,12 +56,8 @@ class ClockSource(DataSource):
 def intervals(spark: SparkSession, epoch_ms: int, end_ms: int | None = None) -> DataFrame:
     """The live stream of intervals from `epoch_ms` on; with `end_ms`, time stands still from then on."""
     # Here, not above: the module itself goes to every query's process, by value, and must not need headway there.
-    from headway.spark import jvm
     from headway.spark.register import register
 
-    name = jvm.CLOCK
-    if not jvm.present(spark):
-        register(spark, ClockSource)
-        name = NAME
+    register(spark, ClockSource)
     options = {"epoch": str(epoch_ms)} | ({} if end_ms is None else {"end": str(end_ms)})
-    return spark.readStream.format(name).options(**options).load()
+    return spark.readStream.format(NAME).options(**options).load()

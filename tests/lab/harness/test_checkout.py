@@ -34,8 +34,37 @@ def test_a_commit_is_stale_once_its_code_has_changed(tree: Checkout) -> None:
     assert tree.age(measured, ("src/loop/**",)) == Age(1, 0)
     commit(tree, "src/loop/deep/tick.py", "three")
     age = tree.age(measured, ("src/loop/**",))
-    assert age == Age(2, 1) and age.stale and str(age) == "2 commits ago, stale: 1 changed its code"
+    assert age == Age(2, 1) and age.stale and str(age) == "2 commits ago, stale: 1 file of its code has changed"
     assert tree.age(measured, ("src/*.py",)) == Age(2, 0)
+
+
+def test_code_that_was_moved_is_what_it_was(tree: Checkout) -> None:
+    """Also if it imports from another place now; not if anything else is different."""
+    body = "\n".join(f"def step_{n}(x): return x + {n}" for n in range(40))
+    measured = commit(tree, "src/old/tick.py", f"from src.old import clock\n\n{body}\n")
+    assert tree.root is not None
+    (tree.root / "src/new").mkdir()
+    (tree.root / "src/old/tick.py").rename(tree.root / "src/new/tick.py")
+    commit(tree, "src/new/tick.py", f"from src.new import clock\n\n{body}\n")
+    assert tree.age(measured, ("src/new/**",)) == Age(1, 0)
+    commit(tree, "src/new/tick.py", f"from src.new import clock\n\n{body.replace('x + 7', 'x - 7')}\n")
+    assert tree.age(measured, ("src/new/**",)) == Age(2, 1)
+
+
+def test_a_change_that_was_taken_back_is_none(tree: Checkout) -> None:
+    measured = commit(tree, "a.py", "one")
+    commit(tree, "a.py", "two")
+    commit(tree, "a.py", "one")
+    assert tree.age(measured, ("a.py",)) == Age(2, 0)
+
+
+def test_code_that_was_taken_away_has_changed(tree: Checkout) -> None:
+    commit(tree, "a/b.py", "kept")
+    measured = commit(tree, "a/c.py", "gone")
+    assert tree.root is not None
+    (tree.root / "a/c.py").unlink()
+    commit(tree, "docs/page.md", "two")
+    assert tree.age(measured, ("a/**",)) == Age(1, 1)
 
 
 def test_what_is_not_known_is_said(tree: Checkout) -> None:

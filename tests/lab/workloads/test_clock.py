@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from headway.spark import jvm
 from headway_lab.workloads import clock
 from headway_lab.workloads.clock import ClockReader
 
@@ -81,11 +80,7 @@ def test_workers_need_not_be_able_to_import_headway() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("jar", [True, False])
-def test_a_finite_clock_is_read_to_its_end_and_a_restart_finds_nothing_more(
-    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jar: bool
-) -> None:
-    monkeypatch.setattr(jvm, "present", lambda spark: jar)
+def test_a_finite_clock_is_read_to_its_end_and_a_restart_finds_nothing_more(spark: Any, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
 
     for _ in range(2):

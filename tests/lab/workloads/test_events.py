@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from headway.sim.delays import Constant, Delay, Uniform, Zipf
-from headway.spark import jvm
+from headway_lab import jvm
 from headway_lab.workloads.approximate.settings import gamma_gaps
 from headway_lab.workloads.events import events
 from headway_lab.workloads.ysb import Ysb

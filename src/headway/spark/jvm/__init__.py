@@ -1,8 +1,7 @@
 """The part of Headway that runs inside Spark's JVM: a jar of a few classes, compiled from the Java files beside it.
 
-It holds the control source and the workloads' clock as Java twins of the Python sources, the
-Yahoo workload's events, a checkpoint writer that starts
-no processes, and a rule that leaves out of a batch's plan what no task needs. Nothing depends on it: without the jar the
+It holds the control source as the Java twin of the Python one, a checkpoint writer that starts no processes, the tally of a
+batch's rows, and a rule that leaves out of a batch's plan what no task needs. Nothing depends on it: without the jar the
 Python sources do the same, at a higher price.
 
 Spark 4.1 has moved the classes of streaming queries to other packages. So there are two jars, from the same sources.
@@ -11,11 +10,11 @@ Spark 4.1 has moved the classes of streaming queries to other packages. So there
 import hashlib
 import importlib.util
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-# the names of the sources in it
-CONTROL, CLOCK, EVENTS = "headway-control", "headway-clock", "headway-ad-events"
+CONTROL = "headway-control"  # the name of the source in it
 CHECKPOINTS, EXTENSIONS = "headway.LocalCheckpoints", "headway.Extensions"
 _HERE = Path(__file__).parent
 SOURCES = sorted((_HERE / "headway").glob("*.java"))
@@ -46,7 +45,11 @@ JAR = fitting(installed_spark())
 
 def digest() -> str:
     """What the sources are, in one word."""
-    return hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES)).hexdigest()
+    return digest_of(SOURCES)
+
+
+def digest_of(sources: Iterable[Path]) -> str:
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
 def present(spark: Any) -> bool:

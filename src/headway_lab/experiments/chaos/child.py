@@ -114,9 +114,10 @@ class Running:
 def child(work: Path) -> None:
     """Run the plan's queries and do as the parent says, until it says `stop`."""
     import headway as hw
+    from headway_lab.jvm import JAR
 
     plan = Plan.read(work)
-    spark = hw.session("headway-chaos", cores=2, memory="1g", kafka=plan.address is not None)
+    spark = hw.session("headway-chaos", cores=2, memory="1g", kafka=plan.address is not None, jars=[JAR])
     order = Failing(Klink(), Once())
     with Client(str(work / "line"), "AF_UNIX") as line, hw.Runtime(spark, order, journal=_journal(work)) as rt:
         running = Running(work, rt, plan)

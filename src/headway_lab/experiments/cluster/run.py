@@ -135,10 +135,11 @@ def child(work: Path) -> None:
     """Run the plan's queries on its cluster until told to stop."""
     import headway as hw
     from headway.spark.session import on
+    from headway_lab.jvm import JAR
     from headway_lab.workloads.events import events
 
     plan = Plan(**json.loads((work / "plan.json").read_text()))
-    spark = on(plan.master, SETTINGS)
+    spark = on(plan.master, SETTINGS | {"spark.jars": str(JAR)})
     with hw.Runtime(spark, hw.order.Klink(), journal=work / "journal.db") as rt:
         for name, stream in plan.streams().items():
             marked = rt.watermark(events(spark, stream), "event_time", PATIENCE_MS, arrival="arrival")

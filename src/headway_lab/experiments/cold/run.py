@@ -77,9 +77,12 @@ def _first_calm(windows: Sequence[tuple[int, float]], limit_ms: float, length_ms
 
 def _session(profile: str) -> Any:
     from headway.spark.session import plain, session
+    from headway_lab.jvm import JAR
 
-    make = session if profile == "tuned" else plain
-    return make("headway-cold", cores=os.cpu_count() or 2, memory="4g")
+    cores = os.cpu_count() or 2
+    if profile == "tuned":
+        return session("headway-cold", cores=cores, memory="4g", jars=[JAR])
+    return plain("headway-cold", cores=cores, memory="4g")
 
 
 def main(kind: str, setting: str, seed: str, began: str) -> None:

@@ -108,10 +108,11 @@ def compare(plan: Plan, rows: dict[str, Written], until_ms: int, kills: int) -> 
 def child(work: Path, until_ms: int | None) -> None:
     """Run the plan's queries; with `until_ms`, stop once every window that ends by then is written."""
     import headway as hw
+    from headway_lab.jvm import JAR
     from headway_lab.workloads.events import events
 
     streams = Plan(**json.loads((work / "plan.json").read_text())).streams()
-    spark = hw.session("headway-crash", cores=2, memory="1g")
+    spark = hw.session("headway-crash", cores=2, memory="1g", jars=[JAR])
     with hw.Runtime(spark, hw.order.Klink(), journal=work / "journal.db") as rt:
         for name, stream in streams.items():
             marked = rt.watermark(events(spark, stream), "event_time", PATIENCE_MS, arrival="arrival")

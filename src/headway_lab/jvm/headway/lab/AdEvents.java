@@ -1,4 +1,4 @@
-package headway;
+package headway.lab;
 
 import java.util.Map;
 import java.util.Set;
@@ -14,6 +14,8 @@ import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream;
 import org.apache.spark.sql.connector.read.streaming.Offset;
+import org.apache.spark.sql.connector.read.streaming.ReadLimit;
+import org.apache.spark.sql.connector.read.streaming.SupportsAdmissionControl;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -95,15 +97,16 @@ public final class AdEvents implements TableProvider, DataSourceRegister {
 
         @Override
         public MicroBatchStream toMicroBatchStream(String checkpointLocation) {
-            return new Stream(new Time(options), AdReader.Plan.of(options, wanted.fieldNames()));
+            return new Stream(new WallTime(options), AdReader.Plan.of(options, wanted.fieldNames()));
         }
     }
 
-    private static final class Stream extends OffsetStream<MillisOffset> {
-        private final Time time;
+    /** The rows between two offsets are always the same, so Spark's own log holds all there is to keep. */
+    private static final class Stream implements MicroBatchStream, SupportsAdmissionControl {
+        private final WallTime time;
         private final AdReader.Plan plan;
 
-        Stream(Time time, AdReader.Plan plan) {
+        Stream(WallTime time, AdReader.Plan plan) {
             this.time = time;
             this.plan = plan;
         }
@@ -119,9 +122,20 @@ public final class AdEvents implements TableProvider, DataSourceRegister {
         }
 
         @Override
-        MillisOffset next(MillisOffset start) {
-            return time.next(start);
+        public Offset latestOffset(Offset start, ReadLimit limit) {
+            return time.next((MillisOffset) start);
         }
+
+        @Override
+        public Offset latestOffset() {
+            throw new UnsupportedOperationException("Spark asks a source that can be limited with the offset it starts from");
+        }
+
+        @Override
+        public void commit(Offset end) {}
+
+        @Override
+        public void stop() {}
 
         @Override
         public InputPartition[] planInputPartitions(Offset start, Offset end) {

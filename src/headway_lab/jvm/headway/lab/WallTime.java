@@ -1,4 +1,4 @@
-package headway;
+package headway.lab;
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -8,12 +8,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * <p>With `boot`, the wall time at which the monotonic clock stood at zero, it goes on by that clock: as for rows that come from
  * another machine, it means nothing to it that this one's clock is set.
  */
-final class Time {
+final class WallTime {
     private final long epochMs;
     private final long endMs;
     private final long bootMs;
 
-    Time(CaseInsensitiveStringMap options) {
+    WallTime(CaseInsensitiveStringMap options) {
         epochMs = options.getLong("epoch", 0);
         endMs = options.getLong("end", Long.MAX_VALUE);
         bootMs = options.getLong("boot", 0);

@@ -1,4 +1,4 @@
-package headway;
+package headway.lab;
 
 import java.io.Serializable;
 import java.util.Arrays;

@@ -1,4 +1,4 @@
-package headway;
+package headway.lab;
 
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
