@@ -92,7 +92,7 @@ def session(
 ) -> Any:
     """A local Spark session for embedded use: `conf` adds settings, with `__` for the dots.
 
-    `kafka` adds Spark's connector, `delta` Delta Lake and its catalog; their jars are fetched once. `jars` are yours, beside.
+    `kafka` adds Spark's connector, `delta` Delta Lake and its catalog; their jars are fetched once; `jars` are yours.
     """
     if problem := java_problem():
         raise HeadwayError(problem)

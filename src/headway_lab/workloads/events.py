@@ -14,8 +14,8 @@ def events(spark: SparkSession, work: Any, end_ms: int | None = None, boot_ms: i
     With `boot_ms`, the wall time at which the monotonic clock stood at zero, they come as from another machine, by
     whose clock they arrive: they stay as they are if somebody sets the clock of this one. That needs the jar.
 
-    With the laboratory's jar they come from a source of their own, as a user's would from Kafka. Without it, SQL makes them out of
-    intervals of time: the same events, but a batch then pays for planning that too.
+    With the laboratory's jar they come from a source of their own, as a user's would from Kafka. Without it, SQL makes them
+    out of intervals of time: the same events, but a batch then pays for planning that too.
     """
     if not jvm.present(spark):
         made: DataFrame = work.expand(clock.intervals(spark, work.epoch_ms, end_ms))
