@@ -200,7 +200,7 @@ def test_when_a_plain_policy_fails_too_the_gate_is_closed() -> None:
             raise ValueError("a guard that nothing pleases")
         return decision
 
-    loop.controller.guards = (guard,)
+    loop.controller.post(Use(guards=(guard,)))
     begin(loop, gate, "a")
     gate.until(lambda: gate.closed)
     loop.thread.join(30)

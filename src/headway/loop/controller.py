@@ -9,7 +9,7 @@ from headway.estimate.slots import Slots
 from headway.loop.capacity import GAUGE_EVERY_MS, Capacity, Gauge
 from headway.loop.clock_steps import ClockSteps
 from headway.loop.drains import Drains
-from headway.loop.guards import STANDARD, Guard
+from headway.loop.guards import STANDARD
 from headway.loop.inbox import Inbox
 from headway.loop.kernel import Kernel, Log, StopWatch
 from headway.loop.partitions import Partitions
@@ -19,7 +19,7 @@ from headway.loop.roll import Roll
 from headway.loop.tracker import QueryTracker
 from headway.loop.trouble import QueryTrouble
 from headway.loop.views import Views
-from headway.model.decision import Decision, Grant, Hold, OrderPolicy
+from headway.model.decision import Decision, Grant, Guard, Hold, OrderPolicy
 from headway.model.message import (
     Asked,
     BatchSeen,
@@ -148,8 +148,9 @@ class Controller(Inbox):
             case Resumed(query=name) if name in self.queries:
                 self.queries[name].stall(False)
                 self.views.changed(name)
-            case Use(order=policy, slots=slots):
+            case Use(order=policy, slots=slots, guards=guards):
                 self.policy = policy or self.policy
+                self.guards = self.guards if guards is None else guards
                 if slots is not None:
                     self.capacity.fix(slots)
             case Look(reply=reply):
@@ -299,7 +300,7 @@ class Controller(Inbox):
         """How things stand. For this thread; others ask with `look`."""
         return RuntimeStatus(
             self.clock.now(), type(self.policy).__name__, self.slots_now, self.roll.all(self.queries, self._afloat),
-            self.rebuilt, self.trouble, self._steps.said,
+            self.rebuilt, self.trouble, self._steps.said, self.slots.cores, self.watch.count, self.watch.total_ms,
         )  # fmt: skip
 
     def turn(self) -> WallMs:

@@ -1,12 +1,8 @@
 """Safety lives here, outside the policies: a policy wishes, a guard knows the limits of the house."""
 
-from collections.abc import Callable
-
-from headway.model.decision import Decision, Grant, Hold
+from headway.model.decision import Decision, Grant, Guard, Hold
 from headway.model.time import WallMs
 from headway.model.view import QueryView, Snapshot
-
-Guard = Callable[[Decision, Snapshot], Decision]
 
 
 def _granted(decision: Decision, seen: Snapshot) -> QueryView | None:

@@ -17,10 +17,10 @@ from math import exp, inf, log, sqrt
 from typing import Any, Literal
 
 from headway.loop.controller import Controller
-from headway.loop.guards import STANDARD, Guard
+from headway.loop.guards import STANDARD
 from headway.loop.kernel import Entry, Log
 from headway.model.deadline import Deadlines, Grid
-from headway.model.decision import OrderPolicy
+from headway.model.decision import Guard, OrderPolicy
 from headway.model.message import Asked, BatchSeen, Gone, QuerySpec, Started
 from headway.model.offset import ControlOffset
 from headway.model.time import EventMs, WallMs
