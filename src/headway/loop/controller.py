@@ -20,6 +20,7 @@ from headway.loop.tracker import QueryTracker
 from headway.loop.trouble import QueryTrouble
 from headway.loop.views import Views
 from headway.model.decision import Decision, Grant, Guard, Hold, OrderPolicy
+from headway.model.declared import order_declares
 from headway.model.message import (
     Asked,
     BatchSeen,
@@ -49,6 +50,7 @@ class Actuator(Protocol):
     def release(self, query: str, offset: ControlOffset) -> bool: ...
 
 
+CONFIDENCE = 0.95  # with which the intervals of delays are kept for a policy that does not look at them
 Aside = Callable[[Callable[[], None]], object]
 
 
@@ -284,7 +286,7 @@ class Controller(Inbox):
         return failed
 
     def _tracker(self, spec: QuerySpec) -> QueryTracker:
-        tracker = QueryTracker(spec, getattr(self.policy, "confidence", 0.95))
+        tracker = QueryTracker(spec, order_declares(self.policy).confidence or CONFIDENCE)
         tracker.skew_ms = self._steps.skew_ms()  # its first report may be of a batch that nobody let through
         self._drop_questions(spec.name)
         for question in (questions := tracker.questions()):

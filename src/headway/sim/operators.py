@@ -22,6 +22,7 @@ from headway.estimate.delays import Epochs
 from headway.estimate.pressure import Pressure
 from headway.model.arrays import Floats
 from headway.model.deadline import Deadlines, Grid
+from headway.model.declared import order_declares
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
 from headway.sim.draining import most_freed
@@ -149,7 +150,7 @@ class Engine:
         rate = pipeline.events_per_s / pipeline.inputs
         fresh = tuple(InputView(f"in{i}", 0, True, rows_per_s=rate, source_sends=True) for i in range(pipeline.inputs))
         self.inputs: list[tuple[InputView, ...]] = [fresh] * queries
-        self.foresees = hasattr(policy, "confidence")  # only then does it look at delays
+        self.foresees = order_declares(policy).confidence is not None  # only then does it look at delays
         self.learnt = [False] * queries  # there are delays that the views of its inputs do not show yet
         self.swept = [EventMs(int(s)) for s in self.starts]
         self.ran_at = self.starts.copy()

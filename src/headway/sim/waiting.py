@@ -13,6 +13,7 @@ from headway.loop.inputs import InputTracker
 from headway.loop.kernel import Kernel
 from headway.model.arrays import Floats
 from headway.model.deadline import Deadlines, window
+from headway.model.declared import patience_declares
 from headway.model.message import InputSeen, InputSpec, PartSeen
 from headway.model.patience import PatiencePolicy
 from headway.model.time import EventMs, WallMs
@@ -45,7 +46,7 @@ class Waited:
 
 def replay(feed: Feed, policy: PatiencePolicy, window_ms: int = 1_000, by_key: bool = False) -> Waited:
     """Let the rows of `feed` come in, and close window after window as `policy` says; `by_key` tells partitions apart."""
-    slt_ms: int | None = getattr(policy, "slt_ms", None)
+    slt_ms = patience_declares(policy).slt_ms
     spec = InputSpec(feed.name, policy.delay_ms, policy=policy, slt_ms=slt_ms)
     tracker, parts, kernel = InputTracker(spec), _parts(feed, by_key), Kernel(Nothing())
     question = tracker.question("feed", lambda: "set")
