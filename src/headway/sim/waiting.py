@@ -9,6 +9,7 @@ from math import inf
 
 import numpy as np
 
+from headway.estimate.ripe import ripe
 from headway.loop.inputs import InputTracker
 from headway.loop.kernel import Kernel
 from headway.model.arrays import Floats
@@ -62,8 +63,8 @@ def replay(feed: Feed, policy: PatiencePolicy, window_ms: int = 1_000, by_key: b
         if question is not None:
             kernel.ask(question, WallMs(at))
         read = upto
-        ripe = end if slt_ms is None else QueryView("", (tracker.view,), grid).ripe(WallMs(at))
-        while ripe is not None and end <= ripe:
+        reached = end if slt_ms is None else ripe(QueryView("", (tracker.view,), grid), WallMs(at))
+        while reached is not None and end <= reached:
             closed[end] = at
             end += window_ms
     closed_at = np.array([closed.get(int(e), inf) for e in belongs])

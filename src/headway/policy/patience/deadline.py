@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from math import inf
 
 from headway.errors import SettingError
+from headway.estimate.due import GATE_MOST_MS
 from headway.model.patience import PatienceView, Wait
 from headway.model.slack import Learned, Learns, SlackPolicy
 from headway.model.time import duration_ms
-from headway.model.view import GATE_MOST_MS
 from headway.policy.slack.tuner import SLTuner
 
 
