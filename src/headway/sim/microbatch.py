@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from math import exp, inf, log, sqrt
 from typing import Any, Literal
 
+from headway.loop.capacity import Capacity
 from headway.loop.controller import Controller
 from headway.loop.guards import STANDARD
 from headway.loop.kernel import Entry, Log
@@ -135,8 +136,8 @@ class World:
         self.clock = self.agenda.clock
         self.notebook = Notebook()
         self.controller = Controller(
-            self.clock, policy, self, self.notebook if journal is None else journal, self,
-            slots=slots, cores=2 if cores == inf else round(cores), one_task=cores < inf, guards=guards,
+            self.clock, policy, self, self.notebook if journal is None else journal,
+            Capacity(self, slots, 2 if cores == inf else round(cores), one_task=cores < inf), guards,
         )  # fmt: skip
         self.windows: list[Emitted] = []
         self.batches: list[BatchSeen] = []

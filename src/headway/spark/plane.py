@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from headway.loop.capacity import Capacity
 from headway.loop.controller import Controller
 from headway.loop.journal import Journal
 from headway.loop.journal_file import state_folder
@@ -65,10 +66,10 @@ class Plane:
         self.gate = Gate(self.post, self._asked, self._line_ended, self._clock.now)
         self._learning = ThreadPoolExecutor(1, thread_name_prefix="headway-learning")
         gauge = DriverGauge(spark)
+        cores = gauge.parallelism() or CORES
+        capacity = Capacity(gauge, slots, cores, one_task(spark, usual(spark)), gauge.planning_cores)
         self._controller = Controller(
-            self._clock, order, LeasedGate(self.gate, leases), self.journal, gauge,
-            slots=slots, cores=gauge.parallelism() or CORES, one_task=one_task(spark, usual(spark)),
-            planning_cores=gauge.planning_cores,
+            self._clock, order, LeasedGate(self.gate, leases), self.journal, capacity,
             aside=self._learning.submit,  # the controller must not wait for a model to be fitted
         )  # fmt: skip
         self.supervision = Supervision(self._controller, self.gate, RoundRobin())
