@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from headway.loop import supervision
+from headway.loop.capacity import Capacity
 from headway.loop.controller import Controller
 from headway.loop.supervision import OFTEN, Supervision
 from headway.loop.tracker import QueryTracker
@@ -101,7 +102,7 @@ class Faulty:
 
 def made(policy: OrderPolicy | None = None, slots: int = 4) -> tuple[Supervision, Gate, Notebook]:
     gate, notes = Gate(), Notebook()
-    controller = Controller(SystemClock(), policy or Klink(), gate, notes, VirtualWorld(Klink()), slots=slots)
+    controller = Controller(SystemClock(), policy or Klink(), gate, notes, Capacity(VirtualWorld(Klink()), slots))
     gate.post = controller.post
     loop = Supervision(controller, gate, PLAIN, say=lambda text: None)
     loop.start()
@@ -158,7 +159,7 @@ def test_a_decision_that_raises_costs_nobody_a_turn_and_is_told() -> None:
 
 def test_after_a_failure_a_query_in_a_batch_keeps_its_slot_until_it_asks() -> None:
     gate, clock = Gate(), VirtualClock(5)
-    controller = Controller(clock, PLAIN, gate, Notebook(), VirtualWorld(Klink()), slots=2)
+    controller = Controller(clock, PLAIN, gate, Notebook(), Capacity(VirtualWorld(Klink()), 2))
     gate.post = controller.take
     for name in ("a", "b", "c"):
         controller.take(Started(replace(SPEC, name=name)))
@@ -200,7 +201,7 @@ def test_when_a_plain_policy_fails_too_the_gate_is_closed() -> None:
             raise ValueError("a guard that nothing pleases")
         return decision
 
-    loop.controller.guards = (guard,)
+    loop.controller.post(Use(guards=(guard,)))
     begin(loop, gate, "a")
     gate.until(lambda: gate.closed)
     loop.thread.join(30)
@@ -288,7 +289,7 @@ def seen(query: str, batch: int, rows: int, timeless: int) -> BatchSeen:
 
 
 def bare() -> Controller:
-    return Controller(VirtualClock(5), PLAIN, Gate(), Notebook(), VirtualWorld(Klink()))
+    return Controller(VirtualClock(5), PLAIN, Gate(), Notebook(), Capacity(VirtualWorld(Klink())))
 
 
 def test_a_query_goes_on_where_its_offset_says_after_the_controller_was_rebuilt() -> None:
@@ -337,7 +338,7 @@ def test_an_error_that_only_announces_its_cause_is_told_by_the_cause() -> None:
 
 def test_a_stalled_batch_lends_its_slot_until_it_asks_again() -> None:
     gate = Gate()
-    controller = Controller(VirtualClock(5), PLAIN, gate, Notebook(), VirtualWorld(Klink()), slots=1)
+    controller = Controller(VirtualClock(5), PLAIN, gate, Notebook(), Capacity(VirtualWorld(Klink()), 1))
     gate.post = controller.take
     for name in ("a", "b"):
         controller.take(Started(replace(SPEC, name=name)))
@@ -365,7 +366,7 @@ def test_a_stalled_batch_lends_its_slot_until_it_asks_again() -> None:
 def test_the_watch_counts_what_decisions_cost() -> None:
     controller = bare()
     controller.take(Started(SPEC))
-    assert controller.turn() > WallMs(0) and controller.watch.count == 1 and controller.watch.total_ms >= 0
+    assert controller.turn() > WallMs(0) and controller.kernel.watch.count == 1 and controller.kernel.watch.total_ms >= 0
     assert isinstance(controller.tick(), Hold)
 
 
@@ -373,6 +374,6 @@ def test_another_policy_and_other_slots_come_as_a_message() -> None:
     world = VirtualWorld(Klink(), slots=1)
     other = RoundRobin()
     world.controller.take(Use(other, 3))
-    assert world.controller.policy is other and world.controller.slots_now == 3
+    assert world.controller.policy is other and world.controller.capacity.now == 3
     world.controller.take(Use(slots="auto"))
-    assert world.controller.policy is other and world.controller.slots_now == world.controller.slots.best
+    assert world.controller.policy is other and world.controller.capacity.now == world.controller.capacity.slots.best

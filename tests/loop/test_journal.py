@@ -44,7 +44,7 @@ class Both:
 
 def played(path: Path) -> VirtualWorld:
     world, journal = VirtualWorld(Klink(), slots=2), Journal(path)
-    world.controller.journal = Both(world, journal)
+    world.controller.kernel.journal = Both(world, journal)
     for n in range(5):
         world.add(VirtualQuery(f"q{n}", window("3 s"), fixed_ms=200, starts_ms=100 * n))
     world.at(15_000, lambda: world.stop("q3"))

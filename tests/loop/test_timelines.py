@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from headway.loop.capacity import Capacity
 from headway.loop.controller import Controller
 from headway.loop.replay import replay
 from headway.model.deadline import Deadlines, every, window
@@ -223,7 +224,7 @@ def test_a_query_that_is_gone_when_it_is_let_through_is_forgotten() -> None:
             return False
 
     world, log = VirtualWorld(Klink()), Notebook()
-    controller = Controller(VirtualClock(), Klink(), Nobody(), log, world)
+    controller = Controller(VirtualClock(), Klink(), Nobody(), log, Capacity(world))
     controller.take(Started(VirtualQuery("a", window("3 s")).spec))
     controller.take(Asked("a", ControlOffset()))
     controller.turn()
@@ -262,19 +263,19 @@ def test_relief_ends_after_three_seconds_even_if_nothing_was_freed() -> None:
 
 def test_slots_are_found_by_measuring() -> None:
     world = VirtualWorld(Klink())
-    world.controller = Controller(world.clock, Klink(split=100), world, world.notebook, world, slots="auto", cores=2)
+    world.controller = Controller(world.clock, Klink(split=100), world, world.notebook, Capacity(world))
     for n in range(4):
         world.add(VirtualQuery(f"q{n}", window("3 s"), VirtualInput(patience_ms=100 + 400 * n), fixed_ms=100))
     world.run(until_ms=60_000)
-    assert world.controller.slots.best == 2  # a batch that computes all the time fills one of two cores
-    assert world.controller.slots.alone_ms == pytest.approx(130, abs=10)
+    assert world.controller.capacity.slots.best == 2  # a batch that computes all the time fills one of two cores
+    assert world.controller.capacity.slots.alone_ms == pytest.approx(130, abs=10)
 
 
 def test_grants_that_find_nothing_do_not_count_as_batches_that_ran_alone() -> None:
     world = VirtualWorld(FirstCome(), poll_ms=5)
     world.add(VirtualQuery("sparse", every("1 s"), VirtualInput(rows_per_s=1), fixed_ms=300))
     world.run(until_ms=30_000)
-    assert world.polls > 100 and world.controller.slots.alone_ms == pytest.approx(300, abs=1)
+    assert world.polls > 100 and world.controller.capacity.slots.alone_ms == pytest.approx(300, abs=1)
 
 
 @every_order_policy

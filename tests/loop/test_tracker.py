@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from headway.estimate.ripe import ripe
 from headway.loop.inputs import late_rows
 from headway.loop.liveness import LIVE_MEMORY
 from headway.loop.partitions import Partitions
@@ -119,7 +120,7 @@ def test_a_replay_of_old_rows_is_not_live_and_follows_its_own_frontier() -> None
     track = tracker(patience_ms=200)
     played(track, 0, T, rows(10, T - 86_400_000, delay=86_400_000.0))
     view = track.view()
-    assert not view.live and view.ripe(WallMs(T + 100)) == T - 86_400_000 - 200
+    assert not view.live and ripe(view, WallMs(T + 100)) == T - 86_400_000 - 200
     assert view.pace_ms == 0 and view.due == T  # as fast as rows come
 
 
@@ -129,7 +130,7 @@ def test_a_stream_that_falls_behind_is_measured_by_its_rows_until_it_has_caught_
     assert track.view().live
     for n in range(1, LIVE_MEMORY):
         played(track, n, T + n * 1_000, rows(10, T + n * 1_000 - 5_000, delay=5_000.0))
-        assert not track.view().live and track.view().ripe(WallMs(T + n * 1_000)) == max(T, T + n * 1_000 - 5_000) - 200
+        assert not track.view().live and ripe(track.view(), WallMs(T + n * 1_000)) == max(T, T + n * 1_000 - 5_000) - 200
     played(track, LIVE_MEMORY, T + LIVE_MEMORY * 1_000, rows(10, T + LIVE_MEMORY * 1_000))
     assert track.view().live
 
@@ -365,7 +366,7 @@ def test_no_window_waits_longer_than_idle_after_whoever_falls_silent_meanwhile()
         assert due is not None and due <= T + 3_200 + 5_000
     track.swept, track._view = EventMs(T + 15_000), None
     assert track.view().inputs[0].held_until is not None
-    assert track.view().ripe(WallMs(T + 20_000)) == T + 20_000 - 200 - 5_000, "another window waits for who is behind now"
+    assert ripe(track.view(), WallMs(T + 20_000)) == T + 20_000 - 200 - 5_000, "another window waits for who is behind now"
 
 
 def test_a_topic_that_is_gone_is_told_to_its_readers() -> None:
@@ -411,7 +412,7 @@ def test_a_partition_whose_rows_are_old_decides_how_far_the_stream_has_come() ->
     played(track, 0, T + 100, rows(10, T, parts=parts))
     (view,) = track.view().inputs
     assert not view.live and view.frontier == T - 30_000
-    assert track.view().ripe(WallMs(T + 100)) == T - 30_200
+    assert ripe(track.view(), WallMs(T + 100)) == T - 30_200
     played(track, 1, T + 6_000, rows(10, T + 6_000, parts=(PartSeen(0, EventMs(T + 6_000), 50.0),)))
     (view,) = track.view().inputs
     assert view.live and view.frontier == T + 6_000, "silent for so long, it is left out"

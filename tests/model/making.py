@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from headway.estimate.due import worked_out
 from headway.model.deadline import Deadlines, Grid
 from headway.model.time import EventMs, WallMs
 from headway.model.view import DelayView, InputView, MemoryView, QueryView, Snapshot
@@ -20,6 +21,16 @@ def stream(name: str = "rows", patience_ms: int = 200, **more: Any) -> InputView
     return InputView(name, patience_ms, **{"live": True, "frontier": EventMs(NOW - 50), "rows_per_s": 1_000.0, **more})
 
 
+def viewed(*given: Any, **more: Any) -> QueryView:
+    """A view as its maker hands it out."""
+    return worked_out(QueryView(*given, **more))
+
+
+def again(view: QueryView, **changes: Any) -> QueryView:
+    """The same query with something else known of it."""
+    return worked_out(replace(view, **changes))
+
+
 def query(name: str, *inputs: InputView, period_ms: int = 3_000, due_in: int | None = None, **more: Any) -> QueryView:
     """A query at the gate whose next window, announced ahead, falls due in so many milliseconds from NOW."""
     inputs = inputs or (stream(),)
@@ -30,7 +41,7 @@ def query(name: str, *inputs: InputView, period_ms: int = 3_000, due_in: int | N
         end = NOW + due_in - patience
         deadlines = Deadlines((Grid(period_ms, end % period_ms),))
         known |= {"announced": EventMs(end), "swept": EventMs(end - period_ms)}
-    return QueryView(name, inputs, **{"deadlines": deadlines, **known, **more})
+    return viewed(name, inputs, **{"deadlines": deadlines, **known, **more})
 
 
 def snapshot(*queries: QueryView, **more: Any) -> Snapshot:
@@ -77,7 +88,7 @@ def made_up(name: str, seed: int, grids: int = 2) -> QueryView:
     ahead = rng.random() < 0.6
     if not ahead and announced > NOW - max(i.patience_ms for i in inputs):
         announced = swept = deadlines.upto(NOW - 10_000)
-    return QueryView(
+    return viewed(
         name,
         inputs,
         deadlines,
@@ -111,7 +122,7 @@ def shifted(snap: Snapshot, ms: int) -> Snapshot:
         return None if at is None else at + ms if at else at
 
     queries = [
-        replace(
+        again(
             q,
             inputs=tuple(replace(i, frontier=later(i.frontier)) for i in q.inputs),
             waiting_since=later(q.waiting_since),

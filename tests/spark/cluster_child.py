@@ -79,7 +79,7 @@ def main(master: str, folder: Path, conf: dict[str, str]) -> None:
             tasks = [info.numActiveTasks for s in tracker.getActiveStageIds() if (info := tracker.getStageInfo(s))]
             status = rt.status()
             standing = {
-                "cores": rt.controller.slots.cores,
+                "cores": rt.status().cores,
                 "slots": status.slots,
                 "tasks": sum(tasks),
                 "queries": {q.name: [q.state, q.error] for q in status.queries},

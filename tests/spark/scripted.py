@@ -12,9 +12,10 @@ from pyspark.sql import functions as F
 
 import headway as hw
 from headway.model.decision import Decision, Grant, Hold
-from headway.model.message import Gone
+from headway.model.message import Use
+from headway.model.status import QueryStatus
 from headway.model.time import EventMs, WallMs
-from headway.model.view import Snapshot
+from headway.model.view import QueryView, Snapshot
 
 PATIENCE_S = 100
 SCHEMA = "ts timestamp, k int, v double"
@@ -53,7 +54,7 @@ class Stage:
         self.spark, self.folder, self.schema = spark, folder, schema
         self.script = Script()
         self.rt = hw.Runtime(spark, self.script, journal=folder / "journal.db")
-        self.rt.controller.guards = ()  # what a policy may wish is tested elsewhere; here the channel is
+        self.rt.plane.post(Use(guards=()))  # what a policy may wish is tested elsewhere; here the channel is
         self.inputs = list(inputs)
         for name in inputs:
             (folder / name).mkdir(exist_ok=True)
@@ -84,24 +85,36 @@ class Stage:
 
     @property
     def at_gate(self) -> bool:
-        tracker = self.rt.controller.queries.get(self.query.name)
-        return tracker is not None and tracker.waiting_since is not None
+        told = self.told
+        return told is not None and told.state == "at the gate"
+
+    @property
+    def told(self) -> QueryStatus | None:
+        """The query, as the runtime tells of it."""
+        return self.rt.status().query(self.query.name)
+
+    @property
+    def view(self) -> QueryView:
+        """The query, as a policy sees it."""
+        told = self.told
+        assert told is not None and told.view is not None
+        return told.view
 
     def step(self, watermark_s: float | None = None) -> None:
         """Let one batch through, announcing a watermark (in seconds), and wait until it is done."""
         self.script.steps.append(None if watermark_s is None else round(watermark_s * 1000))
-        self.rt.controller.post(Gone(""))  # wake up
+        self.rt.use(self.script)  # wake up
         wait_until(lambda: not self.script.steps and self.at_gate, "the end of a batch", self.query)
 
     @property
     def watermark_s(self) -> float:
         """The watermark by which the last batch emitted."""
-        return self.rt.controller.queries[self.query.name].swept / 1000
+        return self.view.swept / 1000
 
     def notes(self) -> list[str]:
         from headway.loop.journal import JournalReader
 
-        self.rt._journal._pause.set()
+        self.rt.plane.journal._pause.set()
         return [text for _, text in JournalReader(self.folder / "journal.db").notes(self.query.name)]
 
     def out(self) -> list[str]:

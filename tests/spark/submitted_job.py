@@ -30,7 +30,7 @@ else:
 rt.await_termination()
 if into_table:
     spark.table("counted").write.json(str(folder / "out"))
-cores = rt.controller.slots.cores
+cores = rt.status().cores
 rt.stop()
 keys = ("spark.sql.extensions", "spark.sql.shuffle.partitions", "spark.jars")
 told = {key: spark.sparkContext.getConf().get(key, "") for key in keys} | {"jar": jvm.present(spark), "cores": cores}

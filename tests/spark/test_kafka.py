@@ -68,7 +68,7 @@ def wrong(one: Ysb, got: dict[tuple[int, int], int], until_ms: int) -> dict[Any,
 
 
 def late(rt: hw.Runtime) -> int:
-    return sum(i.view.late_rows for q in rt.controller.queries.values() for i in q.inputs.values())
+    return sum(i.late for q in rt.status().queries for i in q.inputs)
 
 
 def test_rows_of_several_partitions_are_counted_once_and_the_group_hears_of_it(
@@ -137,7 +137,7 @@ def test_a_partition_that_stops_and_comes_back_with_what_it_owes(
         for sender in senders:
             sender.join()
         missing = sum(true - got for got, true in wrong(one, emitted(spark, name), until).values())
-        seen = sum(i.view.late_rows for i in rt.controller.queries[name].inputs.values())
+        seen = sum(i.late for i in rt.status().query(name).inputs)
         if loses:
             assert missing > 0 and seen >= missing, "what is not counted is counted as late; clicks are late as well"
         else:
@@ -221,7 +221,7 @@ def test_two_topics_of_different_rate_and_delay_are_joined_exactly(spark: Any, k
 
         wait_until(lambda: len(found()) >= len(true), "all pairs", query)
         assert sorted(found()) == true and late(rt) == 0
-        view = rt.controller.queries["paired"].view()
+        view = rt.status().query("paired").view
         rates = {i.name: i.rows_per_s for i in view.inputs}
         assert rates["quick"] > 2 * rates["slow"] and view.patience_ms == 900
         delays = {i.name: i.delay.mean_ms for i in view.inputs if i.delay is not None}
@@ -254,8 +254,8 @@ def test_rows_that_cannot_be_read_are_counted(spark: Any, kafka: str, tmp_path: 
         until = (one.epoch_ms + 3_000) // WINDOW_MS * WINDOW_MS
         wait_until(lambda: last_end(spark, "garbled") >= until, "three windows", query)
         assert wrong(one, emitted(spark, "garbled"), until) == {}
-        (view,) = (i.view for i in rt.controller.queries["garbled"].inputs.values())
-        assert view.timeless == 4
+        (told,) = rt.status().query("garbled").inputs
+        assert told.timeless == 4
         wait_until(lambda: len(list(folder.glob("*.parquet"))) > 0, "the folder of unread rows", query)
         assert spark.read.parquet(str(folder)).count() == 4
 

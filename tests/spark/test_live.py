@@ -38,7 +38,7 @@ def per_window(streams: list[Ysb], until_ms: int) -> dict[int, int]:
 
 
 def late_rows(rt: hw.Runtime) -> int:
-    return sum(i.view.late_rows for q in rt.controller.queries.values() for i in q.inputs.values())
+    return sum(i.late for q in rt.status().queries for i in q.inputs)
 
 
 def test_six_sources_lose_no_row_though_spark_may_ask_them_before_the_gate(spark: Any, tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_six_sources_lose_no_row_though_spark_may_ask_them_before_the_gate(spark
         frames = [rt.watermark(events(spark, s), "event_time", "300 ms", arrival="arrival") for s in streams]
         union = frames[0].union(frames[1]).union(frames[2]).union(frames[3]).union(frames[4])
         query = rt.start(views(union).writeStream.format("memory"), name="six", checkpoint=str(tmp_path / "cp"))
-        assert not rt.controller.queries["six"].spec.ahead
+        assert not rt.status().query("six").view.ahead
         wait_until(lambda: spark.table("six").count() >= 4, "four windows", query)
         late = late_rows(rt)
     got = {r.e: r.n for r in spark.table("six").collect()}
@@ -69,7 +69,7 @@ def test_two_inputs_of_different_delay_are_joined_under_one_grant(spark: Any, tm
         joined = left.join(right, on)
         query = rt.start(joined.writeStream.format("memory"), name="joined", checkpoint=str(tmp_path / "cp"))
         wait_until(lambda: spark.table("joined").count() >= 3, "three pairs", query)
-        view = rt.controller.queries["joined"].view()
+        view = rt.status().query("joined").view
         assert view.patience_ms == 900
         assert {i.name for i in view.inputs} == {"quick", "slow"}
         assert late_rows(rt) == 0

@@ -38,7 +38,7 @@ def truth(streams: list[Ysb], until_ms: int) -> dict[int, int]:
 
 
 def late_rows(rt: hw.Runtime) -> int:
-    return sum(i.view.late_rows for q in rt.controller.queries.values() for i in q.inputs.values())
+    return sum(i.late for q in rt.status().queries for i in q.inputs)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,7 @@ def test_a_quantile_comes_down_to_what_the_stream_needs(spark: Any, tmp_path: Pa
         marked = rt.watermark(events(spark, one), "event_time", hw.patience.Quantile(0.9, start="2 s"), arrival="arrival")
         query = rt.start(rows(marked).writeStream.format("memory"), name="quantile", checkpoint=str(tmp_path / "cp"))
         wait_until(lambda: spark.table("quantile").count() >= 4, "four windows", query)
-        tracker = rt.controller.queries["quantile"]
-        assert 100 <= tracker.view().patience_ms < 1_000
+        assert 100 <= rt.status().query("quantile").view.patience_ms < 1_000
         late = late_rows(rt)
     got = {r.e: r.n for r in spark.table("quantile").collect()}
     missing = sum(n - got.get(end, 0) for end, n in truth([one], max(got)).items())

@@ -100,14 +100,14 @@ def test_a_query_that_failed_and_is_started_again_by_hand_at_once_is_let_through
         first = begin(rt, "again", tmp_path, broken)
         with contextlib.suppress(Exception):
             first.awaitTermination(60)
-        starts = rt._starting.start
+        starts = rt.plane.starting.start
 
         def noticed(*args: Any) -> Any:
             query = starts(*args)
-            rt._supervisor.look()
+            rt._queries.supervisor.look()
             return query
 
-        monkeypatch.setattr(rt._starting, "start", noticed)
+        monkeypatch.setattr(rt.plane.starting, "start", noticed)
         second = begin(rt, "again", tmp_path)
         wait_until(lambda: batches(rt, "again") >= 3, "batches of the new run", second)
 
@@ -151,11 +151,11 @@ def test_a_query_that_dies_is_told_of_and_the_others_go_on(stage: Stage, capsys:
     wait_until(lambda: of(rt, "dying").state == "failed", "the failure")
     assert "not today" in (of(rt, "dying").error or "") and not of(rt, "healthy").over
     assert "query 'dying' has failed" in capsys.readouterr().err
-    stage.query = rt._queries["dying"]
+    stage.query = rt._queries.handles["dying"]
     wait_until(lambda: any("failed: " in note for note in stage.notes()), "a note in the journal")
     with pytest.raises(Exception, match="not today"):
         rt.await_termination(60)
-    rt._queries["healthy"].stop()
+    rt._queries.handles["healthy"].stop()
     with pytest.raises(Exception, match="not today"):  # also when nobody runs any more
         rt.await_termination(60)
 
@@ -300,7 +300,7 @@ def test_one_query_that_cannot_be_stopped_leaves_no_other_running(
     monkeypatch.setattr(stubborn, "stop", broken_stop)
     with pytest.raises(TimeoutError, match="I stay"):
         rt.stop()
-    assert not meek.isActive and not rt._supervision.thread.is_alive()
+    assert not meek.isActive and not rt.plane.supervision.thread.is_alive()
     rt.stop()
     stop()
 

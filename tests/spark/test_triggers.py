@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Stage, counts, wait_until
+from scripted import Stage, counts
 
 import headway as hw
-from headway.model.message import QuerySpec
-from headway.spark import jvm, runtime
+from headway.model.view import QueryView
+from headway.spark import jvm, launch
 from headway.spark.channel.control import CAN_END
 from headway.spark.writer import field_of
 
@@ -25,17 +25,17 @@ def stage(spark: Any, tmp_path: Path) -> Iterator[Stage]:
     made.close()
 
 
-def spec(stage: Stage, frame: Any, mode: str = "append", trigger: Any = None, **settings: Any) -> QuerySpec:
-    """What the controller is told of a query; none of its batches runs."""
+def spec(stage: Stage, frame: Any, mode: str = "append", trigger: Any = None, **settings: Any) -> QueryView:
+    """What the controller knows of a query; none of its batches runs."""
     name = f"told_{stage.files}"
     stage.files += 1
     writer = frame.writeStream.outputMode(mode).format("noop")
     if trigger:
         writer = writer.trigger(**trigger)
     query = stage.rt.start(writer, name=name, checkpoint=str(stage.folder / name), **settings)
-    told = stage.rt.controller.queries
-    wait_until(lambda: name in told, "the controller", query)
-    found = told[name].spec
+    told = stage.rt.status().query(name)
+    assert told is not None and told.view is not None
+    found = told.view
     assert field_of(writer, "trigger").toString().startswith("ProcessingTimeTrigger(0)") or found.bounded
     query.stop()
     return found
@@ -79,7 +79,7 @@ def test_where_a_python_source_cannot_end_such_a_run_is_refused(
 ) -> None:
     """Spark before 4.2 would run one batch, which closes no window: what it has read would never come out."""
     monkeypatch.setattr(jvm, "present", lambda spark: False)
-    monkeypatch.setattr(runtime, "CAN_END", False)
+    monkeypatch.setattr(launch, "CAN_END", False)
     stage = Stage(spark, tmp_path)
     writer = counts(stage.watermarked("a")).writeStream.format("noop").trigger(**{trigger: True})
     with pytest.raises(hw.SettingError, match=f"trigger = '{trigger}': expected .*Headway's jar"):

@@ -12,6 +12,7 @@ from headway.errors import SettingError
 from headway.loop.journal import JournalReader
 from headway.loop.replay import replay as differences
 from headway.model.decision import Grant, Hold
+from headway.model.declared import order_declares
 from headway.model.patience import Wait
 from headway.model.sampling import Sampling
 from headway.policy.load import policy_of, question_of
@@ -25,7 +26,7 @@ def replay(
     """Ask another policy the questions of a past run; nothing is acted upon."""
     question = question_of(policy)
     other = policy_of(question, policy)
-    if not getattr(other, "gated", True):
+    if not order_declares(other).gated:
         raise SettingError("policy", policy, "a policy with a gate: without one there is nothing to decide")
     reader = JournalReader(journal)
     total = sum(1 for _ in reader.entries(question))

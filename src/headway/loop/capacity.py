@@ -28,9 +28,17 @@ class Gauge(Protocol):
 class Capacity:
     """Estimates by the gauge, and by how long batches take beside others."""
 
-    def __init__(self, gauge: Gauge, slots: Slots, pressure: Pressure, fixed: int | Literal["auto"] = "auto") -> None:
-        self.gauge, self.slots, self.pressure = gauge, slots, pressure
-        self._begin = (slots, pressure)
+    def __init__(
+        self,
+        gauge: Gauge,
+        fixed: int | Literal["auto"] = "auto",
+        cores: int = 2,
+        one_task: bool = False,
+        planning_cores: int | None = None,
+    ) -> None:
+        """`fixed` batches at once, or as many as fill the cores: see `estimate.slots`."""
+        self.gauge, self.slots, self.pressure = gauge, Slots(cores, one_task, planning_cores), Pressure()
+        self._begin = (self.slots, self.pressure)
         self._batches = 0
         self._read: tuple[WallMs, float, int] | None = None  # when, processor time and batches by then
         self._beside: dict[str, int] = {}  # how many batches ran when that of this query began

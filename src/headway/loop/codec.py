@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headway.estimate.due import worked_out
 from headway.estimate.tail import Tail
 from headway.model.deadline import Deadlines, Grid
 from headway.model.decision import Decision, Grant, Hold
@@ -42,7 +43,7 @@ def query_view(text: str) -> QueryView:
     raw = json.loads(text)
     inputs = tuple(InputView(**{**i, "delay": i["delay"] and DelayView(**i["delay"])}) for i in raw.pop("inputs"))
     grids = tuple(Grid(**g) for g in raw.pop("deadlines")["grids"])
-    return QueryView(inputs=inputs, deadlines=Deadlines(grids), **raw)
+    return worked_out(QueryView(inputs=inputs, deadlines=Deadlines(grids), **raw))
 
 
 def decision(text: str) -> Decision:

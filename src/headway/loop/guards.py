@@ -1,12 +1,9 @@
 """Safety lives here, outside the policies: a policy wishes, a guard knows the limits of the house."""
 
-from collections.abc import Callable
-
-from headway.model.decision import Decision, Grant, Hold
+from headway.estimate.ripe import ripe
+from headway.model.decision import Decision, Grant, Guard, Hold
 from headway.model.time import WallMs
 from headway.model.view import QueryView, Snapshot
-
-Guard = Callable[[Decision, Snapshot], Decision]
 
 
 def _granted(decision: Decision, seen: Snapshot) -> QueryView | None:
@@ -27,8 +24,8 @@ def never_beyond_ripe(decision: Decision, seen: Snapshot) -> Decision:
     query = _granted(decision, seen)
     if query is None or not isinstance(decision, Grant) or decision.announce is None or query.leads:
         return decision
-    ripe = query.ripe(seen.now)
-    if ripe is not None and decision.announce <= ripe:
+    limit = ripe(query, seen.now)
+    if limit is not None and decision.announce <= limit:
         return decision
     return Grant(decision.query, None, f"{decision.because}; watermark {decision.announce} withheld: not ripe")
 

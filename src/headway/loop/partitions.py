@@ -186,3 +186,23 @@ class Partitions:
 
 def _limit(since: WallMs, idle_after_ms: int | None) -> WallMs:
     return NEVER if idle_after_ms is None else WallMs(since + idle_after_ms)
+
+
+class Logs:
+    """The logs that inputs read, by source."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Partitions] = {}
+
+    def reached(self, message: Reached) -> Partitions:
+        """A broker has told how far one has come."""
+        log = self._known.setdefault(message.source, Partitions())
+        try:
+            log.reached(message)
+        except Exception:  # better learnt anew than wrong for good
+            del self._known[message.source]
+            raise
+        return log
+
+    def forget(self) -> None:
+        self._known.clear()

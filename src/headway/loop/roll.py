@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from headway.loop.inputs import InputTracker
 from headway.loop.tracker import QueryTracker
 from headway.model.message import BatchSeen
 from headway.model.status import InputStatus, LastBatch, QueryStatus, State
 from headway.model.time import WallMs
+from headway.model.view import QueryView
 
 MOST_LEFT = 1_000  # queries that have left are remembered up to this many
 
@@ -56,7 +58,7 @@ class Roll:
         if (kept := self._kept.get(name)) is not None:
             status = self.status(name, tracker)
             self.keep_counts(tracker)
-            kept.left = replace(status, state=state, since=now, error=error, stalled=False)
+            kept.left = replace(status, state=state, since=now, error=error, stalled=False, view=None)
 
     def failed(self, now: WallMs, name: str, error: str) -> None:
         """It was taken for one that had just left: its line hangs up first."""
@@ -76,15 +78,28 @@ class Roll:
         state, since = _state(tracker, kept.since)
         return QueryStatus(
             name, state, since, last=kept.last, announced=tracker.announced or None, swept=tracker.swept or None,
-            inputs=self._inputs(kept, tracker), reason=kept.reason, stalled=tracker.stalled,
+            inputs=self._inputs(kept, tracker), reason=kept.reason, stalled=tracker.stalled, view=_view(tracker),
         )  # fmt: skip
 
     @staticmethod
     def _inputs(kept: _Kept, tracker: QueryTracker) -> tuple[InputStatus, ...]:
         counted = kept.counts
-        views = [i.view for i in tracker.inputs.values()]
-        seen = [InputStatus(v.name, v.late_rows, v.timeless, v.future) for v in views]
+        seen = [_input(i) for i in tracker.inputs.values()]
         return tuple(i.plus(counted[i.name]) if i.name in counted else i for i in seen)
+
+
+def _input(tracker: InputTracker) -> InputStatus:
+    view, sampler = tracker.view, tracker.sampler
+    counted = InputStatus(view.name, view.late_rows, view.timeless, view.future)
+    return counted if sampler is None else replace(counted, sampling=sampler.sampling, sampling_ms=sampler.watch.total_ms)
+
+
+def _view(tracker: QueryTracker) -> QueryView | None:
+    """A query whose view cannot be made is put aside by the next decision, which needs it: not by a look."""
+    try:
+        return tracker.view()
+    except Exception:
+        return None
 
 
 def _state(tracker: QueryTracker, started: WallMs) -> tuple[State, WallMs]:

@@ -9,6 +9,7 @@ import numpy as np
 from headway.estimate.complete import hold_ms
 from headway.estimate.delays import normal_half_width
 from headway.estimate.substreams import WAITED_MS, SubStreams, fitting_sub_ms
+from headway.loop.kernel import StopWatch
 from headway.model.deadline import Deadlines
 from headway.model.message import InputSeen
 from headway.model.offset import MILLION, Sampled
@@ -34,6 +35,7 @@ class Sampler:
         self.streams = SubStreams(self.sub_ms, self.window_ms, self.every_ms)
         self.view: StreamView = self.streams.view()
         self.sampling: Sampling = policy.decide(self.view)  # the last answer
+        self.watch = StopWatch()
         self._cells: dict[int, int] = {}  # rows so far
         self._asked: tuple[EventMs, float] | None = None  # the window that is on its way out, and the share we expect of it
         self._gone: list[tuple[EventMs, float, int]] = []  # windows that are out: the same, and rows that they were made of
@@ -41,6 +43,7 @@ class Sampler:
 
     def saw(self, seen: InputSeen) -> None:
         """Take in a batch."""
+        self.watch.start()
         for cell in seen.substreams:
             self._cells[cell.index] = self._cells.get(cell.index, 0) + cell.rows
         if self._asked is not None:
@@ -51,14 +54,16 @@ class Sampler:
         self.streams = self.streams.add(self._folded(seen.substreams), seen.groups, seen.delays, timed)
         self.view = self.streams.view()
         self._check()
+        self.watch.stop()
 
     def offset(self, now: WallMs, sweeping: EventMs, live: bool) -> Sampled:
         """What the next batch takes, and how much it will have seen of the window that it lets out, as whole numbers."""
+        self.watch.start()
         seen = 1.0
         if sweeping > 0 and live:
             seen = max(1 / MILLION, self.view.window_arrived(now - sweeping))
             self._asked = (sweeping, seen) if self.view.known else None
-        return Sampled(
+        taken = Sampled(
             share=_millionths(self.sampling.share),
             seen=_millionths(seen),
             unsure=_millionths(self.unsure) if seen < 1 else 0,
@@ -70,6 +75,8 @@ class Sampler:
             arrived=tuple(map(_millionths, self.sampling.arrived)),
             keys=tuple((int(key), _millionths(share)) for key, share in self.sampling.keys.items()),
         )
+        self.watch.stop()
+        return taken
 
     def held_ms(self, end: EventMs, read_at: WallMs) -> int:
         """How long after its end a window waits, given what had been read of it by a batch that began then."""

@@ -108,7 +108,7 @@ class Supervision:
             name, plain = type(controller.policy).__name__, type(self._plain).__name__
             self._say(f"{name} has failed too often: {plain} decides from now on")
             controller.policy = self._plain
-            controller.journal.note(now, "", f"{name} has failed too often: {plain} decides from now on")
+            controller.kernel.journal.note(now, "", f"{name} has failed too often: {plain} decides from now on")
             self._rebuilt = []
         self._rebuilt.append(now)
         self._say(f"the controller has failed ({says(error)}) and begins anew")

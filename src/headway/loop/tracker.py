@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from headway.estimate.costs import BatchCost
+from headway.estimate.due import READ_MOST_MS, worked_out
+from headway.estimate.ripe import ripe
 from headway.loop.inputs import InputTracker
 from headway.loop.kernel import Question
 from headway.loop.partitions import Partitions, Standing
@@ -15,7 +17,7 @@ from headway.model.message import BatchSeen, InputSpec, QuerySpec
 from headway.model.offset import ControlOffset, Sampled
 from headway.model.slack import Report, Tuned
 from headway.model.time import STEP_MS, EventMs, WallMs
-from headway.model.view import READ_MOST_MS, QueryView
+from headway.model.view import QueryView
 
 
 class QueryTracker:
@@ -222,9 +224,9 @@ class QueryTracker:
                 if tracker.sampler is not None:
                     sampled = tracker.sampler.offset(now, self._sweeping, live)
         if announce is not None and announce > self.announced:
-            limit = view.ripe(now)
-            ripe = limit is not None and announce <= limit
-            self.ripens = WallMs(0 if ripe and not view.live else now if ripe else announce + view.patience_ms)
+            limit = ripe(view, now)
+            over = limit is not None and announce <= limit  # patience is
+            self.ripens = WallMs(0 if over and not view.live else now if over else announce + view.patience_ms)
             self.announced, self._slts[0] = announce, float(min((t.view.slt_ms or 0 for t in self._gates), default=0))
         elif sampled is None:
             return self.start
@@ -233,27 +235,29 @@ class QueryTracker:
 
     def view(self) -> QueryView:
         if self._view is None:
-            self._view = QueryView(
-                self.spec.name,
-                tuple(i.view for i in self.inputs.values()),
-                self.spec.deadlines,
-                waiting_since=self.waiting_since,
-                granted_at=self.granted_at,
-                announced=self.announced,
-                swept=self.swept,
-                ahead=self.spec.ahead,
-                fixed_ms=self.cost.fixed_ms or 300.0,
-                per_row_ms=self.cost.per_row_ms,
-                selectivity=self.selectivity,
-                state_rows=self.state_rows,
-                state_bytes=self.state_bytes,
-                # Old rows are replayed as fast as they come; a query without rows is asked once a second.
-                pace_ms=0 if self.had_rows else 1000,
-                ripens=self.ripens,
-                trigger_ms=self.spec.trigger_ms,
-                bounded=self.spec.bounded,
-                fresh_ms=self.spec.fresh_ms,
-                stalled=self.stalled,
+            self._view = worked_out(
+                QueryView(
+                    self.spec.name,
+                    tuple(i.view for i in self.inputs.values()),
+                    self.spec.deadlines,
+                    waiting_since=self.waiting_since,
+                    granted_at=self.granted_at,
+                    announced=self.announced,
+                    swept=self.swept,
+                    ahead=self.spec.ahead,
+                    fixed_ms=self.cost.fixed_ms or 300.0,
+                    per_row_ms=self.cost.per_row_ms,
+                    selectivity=self.selectivity,
+                    state_rows=self.state_rows,
+                    state_bytes=self.state_bytes,
+                    # Old rows are replayed as fast as they come; a query without rows is asked once a second.
+                    pace_ms=0 if self.had_rows else 1000,
+                    ripens=self.ripens,
+                    trigger_ms=self.spec.trigger_ms,
+                    bounded=self.spec.bounded,
+                    fresh_ms=self.spec.fresh_ms,
+                    stalled=self.stalled,
+                )
             )
         return self._view
 

@@ -1,5 +1,6 @@
 """What a policy may decide about the order of batches, and why."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -25,6 +26,7 @@ class Hold:
 
 
 Decision = Grant | Hold
+Guard = Callable[[Decision, Snapshot], Decision]  # what becomes of a wish within the limits of the house
 
 
 class OrderPolicy(Protocol):

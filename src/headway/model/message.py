@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headway.model.deadline import Deadlines
-from headway.model.decision import OrderPolicy
+from headway.model.decision import Guard, OrderPolicy
 from headway.model.offset import ControlOffset
 from headway.model.patience import PatiencePolicy
 from headway.model.sampling import GroupSeen, SamplingPolicy, SubStreamSeen
@@ -192,10 +192,11 @@ class Learnt:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Another policy decides from now on, or so many batches may run at once; None: as before."""
+    """Another policy decides from now on, or so many batches may run at once, or these guards watch; None: as before."""
 
     order: OrderPolicy | None = None
     slots: int | Literal["auto"] | None = None
+    guards: tuple[Guard, ...] | None = None
 
 
 Message = (

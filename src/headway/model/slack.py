@@ -87,6 +87,17 @@ class Tuned(Protocol):
         ...
 
 
+@runtime_checkable
+class Learned(Protocol):
+    """A slack policy that needs curves, and brings along what learns them."""
+
+    def decide(self, seen: SlackSeen) -> SLTs: ...
+
+    def learner(self, period_s: float = 1.0, pace_ms: float = 0.0) -> "Learns":
+        """For windows that come this often, whose rows are read that often."""
+        ...
+
+
 class Learns(Protocol):
     def see(self, report: Report) -> None: ...
     def curves(self) -> Mapping[str, Curve] | None: ...

@@ -1,9 +1,11 @@
 """What a runtime tells of itself: one immutable value, made by those who know, for everybody to read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from headway.model.sampling import Sampling
 from headway.model.time import EventMs, WallMs
+from headway.model.view import QueryView
 
 State = Literal[
     "starting",  # has not come to the gate yet
@@ -20,15 +22,19 @@ OVER: tuple[State, ...] = ("failed", "ended")
 
 @dataclass(frozen=True, slots=True)
 class InputStatus:
-    """Rows of one input that went into no result, over all runs of its query in this runtime."""
+    """One input of a query. Its counts are of rows that went into no result, over all runs of the query in this runtime."""
 
     name: str
     late: int = 0  # its windows were closed
     timeless: int = 0  # it had no event time
     future: int = 0  # it was stamped beyond the horizon
+    sampling: Sampling | None = None  # how much of it is taken, as was decided last; None: all of it
+    sampling_ms: float = 0.0  # processor time that its sampler has taken
 
     def plus(self, other: "InputStatus") -> "InputStatus":
-        return InputStatus(self.name, self.late + other.late, self.timeless + other.timeless, self.future + other.future)
+        """With what was counted before."""
+        late, timeless, future = self.late + other.late, self.timeless + other.timeless, self.future + other.future
+        return replace(self, late=late, timeless=timeless, future=future)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class QueryStatus:
     stalled: bool = False  # its batch keeps no core busy, and takes no slot
     hangs: str | None = None  # where its batch is, if that runs for longer than `hang_after`
     restarts: int = 0  # how often it was started again after a failure
+    view: QueryView | None = field(default=None, repr=False)  # as the policy sees it; None: nobody decides about it
 
     @property
     def over(self) -> bool:
@@ -77,6 +84,9 @@ class RuntimeStatus:
     controller_restarts: int = 0
     controller_error: str | None = None  # the last
     clock: str | None = None  # what was said when the machine's clock was last set
+    cores: int | None = None  # that batches share, as Spark says
+    decisions: int = 0  # questions that were asked so far,
+    decided_ms: float = 0.0  # and the processor time that they took: our own overhead
 
     def query(self, name: str) -> QueryStatus | None:
         """The query of this name."""

@@ -16,11 +16,13 @@ from dataclasses import dataclass, field, replace
 from math import exp, inf, log, sqrt
 from typing import Any, Literal
 
+from headway.loop.capacity import Capacity
 from headway.loop.controller import Controller
-from headway.loop.guards import STANDARD, Guard
+from headway.loop.guards import STANDARD
 from headway.loop.kernel import Entry, Log
 from headway.model.deadline import Deadlines, Grid
-from headway.model.decision import OrderPolicy
+from headway.model.decision import Guard, OrderPolicy
+from headway.model.declared import order_declares
 from headway.model.message import Asked, BatchSeen, Gone, QuerySpec, Started
 from headway.model.offset import ControlOffset
 from headway.model.time import EventMs, WallMs
@@ -130,12 +132,12 @@ class World:
         poll_ms: int = 5,
     ) -> None:
         """`spread` is the coefficient of variation of a batch's cost: no two take the same time."""
-        self.agenda, self.cores, self.policy = Agenda(), Cores(cores), policy
+        self.agenda, self.cores, self.policy, self.declares = Agenda(), Cores(cores), policy, order_declares(policy)
         self.clock = self.agenda.clock
         self.notebook = Notebook()
         self.controller = Controller(
-            self.clock, policy, self, self.notebook if journal is None else journal, self,
-            slots=slots, cores=2 if cores == inf else round(cores), one_task=cores < inf, guards=guards,
+            self.clock, policy, self, self.notebook if journal is None else journal,
+            Capacity(self, slots, 2 if cores == inf else round(cores), one_task=cores < inf), guards,
         )  # fmt: skip
         self.windows: list[Emitted] = []
         self.batches: list[BatchSeen] = []
@@ -160,7 +162,7 @@ class World:
             self.controller.take(Gone(name))
 
     def run(self, until_ms: int) -> None:
-        gated = self.policy.gated
+        gated = self.declares.gated
         wake: float = self.clock.at if gated else inf
         while (soon := min(x for x in (wake, self.agenda.next_at, self.cores.next_at, inf) if x is not None)) <= until_ms:
             self.clock.at = max(self.clock.at, int(soon))
@@ -205,7 +207,7 @@ class World:
         longest = max(i.longest_ms for i in query.streams)
         state = _Running(query, query.spec, now, max(0, now - longest), now)
         self._running[query.name] = state
-        if self.policy.gated:
+        if self.declares.gated:
             self.controller.take(Started(state.spec))
         self._ask(state)
 
@@ -214,11 +216,11 @@ class World:
         if self._running.get(state.query.name) is not state:
             return
         now = self.clock.at
-        if self.policy.gated:
+        if self.declares.gated:
             state.asked_at = now
             self.controller.take(Asked(state.query.name, state.offset))
             return
-        every = getattr(self.policy, "every_ms", 0)
+        every = self.declares.every_ms
         self.at(now + (-now) % every if every else now, lambda: self._trigger(state))
 
     def _trigger(self, state: _Running) -> None:
@@ -268,6 +270,6 @@ class World:
             state.emitted_to = end
             self.windows.append(Emitted(seen.query, end, seen.ended, now - end - patience))
         self.batches.append(seen)
-        if self.policy.gated:
+        if self.declares.gated:
             self.controller.take(seen)
         self._ask(state)

@@ -19,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.estimate.delays import Epochs
+from headway.estimate.due import worked_out
 from headway.estimate.pressure import Pressure
 from headway.model.arrays import Floats
 from headway.model.deadline import Deadlines, Grid
+from headway.model.declared import order_declares
 from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
 from headway.sim.delays import Delay
@@ -149,7 +151,7 @@ class Engine:
         rate = pipeline.events_per_s / pipeline.inputs
         fresh = tuple(InputView(f"in{i}", 0, True, rows_per_s=rate, source_sends=True) for i in range(pipeline.inputs))
         self.inputs: list[tuple[InputView, ...]] = [fresh] * queries
-        self.foresees = hasattr(policy, "confidence")  # only then does it look at delays
+        self.foresees = order_declares(policy).confidence is not None  # only then does it look at delays
         self.learnt = [False] * queries  # there are delays that the views of its inputs do not show yet
         self.swept = [EventMs(int(s)) for s in self.starts]
         self.ran_at = self.starts.copy()
@@ -370,14 +372,14 @@ class Engine:
                 self.inputs[q] = tuple(
                     replace(i, delay=e.view(self.confidence)) for i, e in zip(self.inputs[q], self.epochs[q], strict=True)
                 )
-            view = self.views[q] = QueryView(
+            view = self.views[q] = worked_out(QueryView(
                 f"q{q:04d}", self.inputs[q], self.deadlines[q], waiting_since=WallMs(ran),
                 # The oldest queued event came when, at its rate, all queued ones began to come.
                 granted_at=WallMs(ran - round(queued / self.pipeline.events_per_s * 1000)),
                 announced=self.swept[q], swept=self.swept[q], ahead=True,
                 fixed_ms=self.machine.switch_ms, per_row_ms=self.whole_ms,
                 selectivity=float(self.reach[-1] * self.selectivity[-1]),
-            )  # fmt: skip
+            ))  # fmt: skip
         return view
 
     # ---- watermarks on their way

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headway.model.declared import patience_declares
 from headway.model.message import InputSeen, InputSpec
 from headway.model.patience import PatiencePolicy
 from headway.model.time import EventMs
@@ -25,7 +26,7 @@ class Stream:
 
     @property
     def spec(self) -> InputSpec:
-        return InputSpec(self.name, self.patience_ms, policy=self.policy, slt_ms=getattr(self.policy, "slt_ms", None))
+        return InputSpec(self.name, self.patience_ms, policy=self.policy, slt_ms=patience_declares(self.policy).slt_ms)
 
     @classmethod
     def delayed(cls, delay: Delay, patience_ms: int, rows_per_s: float, name: str = "rows") -> "Stream":

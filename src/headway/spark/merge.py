@@ -9,7 +9,8 @@ time; the merge wants them, flagged. So the column that Spark is told to look at
 time of a row travels as a plain number.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -22,6 +23,7 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from headway.errors import SettingError
 from headway.model.time import duration_ms
 from headway.policy.patience import Fixed, PatiencePolicy, SlackGate
+from headway.spark.inputs import Inputs, InputSettings
 from headway.spark.merge_order import AT, BUCKET, EXTRA, HASH, NEVER, NULL, SOURCE, TICK, Column, Layout, Step
 from headway.spark.merge_state import STATE, Merger
 from headway.spark.plan import hashable, quoted, time_column
@@ -35,74 +37,76 @@ _KEYS = (T.StringType, T.IntegralType, T.BooleanType, T.DateType, T.TimestampTyp
 _TIES = (T.StringType, T.NumericType, T.BooleanType, T.DateType, T.TimestampType)
 
 
-def merge(
-    runtime: Any,
-    streams: Sequence[DataFrame],
-    *,
-    on: str | Sequence[str],
-    time: str,
-    step: Step,
-    output: T.StructType | str,
-    slt: str | int | None = None,
-    patience: PatiencePolicy | str | int | None = None,
-    ties: str | Sequence[str] = (),
-    buckets: int = BUCKETS,
-    forget_after: str | int | None = None,
-    **watermark: Any,
-) -> DataFrame:
-    """The results of `step` over the rows of all streams, key by key and in the order of their time.
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """What is merged by what; `Runtime.merge` tells what each is for."""
 
-    `step(key, rows, state)` returns results, as tuples of the schema `output`, and what it wants to remember of the key,
-    None for nothing. `on` names the columns of the key. Rows of one moment go by their stream, then by the columns `ties`.
-    `slt` is how far the slowest stream may fall behind the fastest before it is not waited for any more; other settings of
-    `rt.watermark`, such as `patience` and `arrival`, may be given too. The state of a key that was silent for
-    `forget_after`, in event time, is forgotten. `buckets` is how many parts the keys fall into, at most so many tasks.
-    """
-    policy = _patience(slt, patience)
-    if not callable(step):
-        raise SettingError("merge.step", step, "a function step(key, rows, state) that returns results and the next state")
+    on: str | Sequence[str]
+    time: str
+    step: Step
+    output: T.StructType | str
+    ties: str | Sequence[str] = ()
+    buckets: int = BUCKETS
+    forget_after: str | int | None = None
+
+
+def merge(
+    inputs: Inputs, streams: Sequence[DataFrame], wanted: Merging, policy: PatiencePolicy, watermark: Mapping[str, Any]
+) -> DataFrame:
+    """The results of `wanted.step` over the rows of all streams; `watermark` has other settings of `rt.watermark`."""
+    rows, layout, schema = _laid_out(inputs.spark, streams, wanted)
+    if "late" in watermark:
+        raise SettingError("merge.late", watermark["late"], "nothing: a merge delivers late rows to `step`, with a flag")
+    # Frontiers are kept apart by stream: the slowest of them that still speaks decides what is ready.
+    apart: dict[str, Any] = {"partition": SOURCE, "parts": min(len(streams), MOST_PARTS)} if len(streams) > 1 else {}
+    settings = InputSettings(**apart, **watermark)
+    sent = _sent(inputs.watermark(rows, wanted.time, policy, settings), layout, wanted.time)
+    if inputs.plane is not None:
+        # Without these a bucket would learn of the watermark with its first row, and could not tell that it is late.
+        sent = sent.unionByName(_ticks(inputs.plane.control, sent.schema, wanted.buckets))
+        if one_task(inputs.spark, profile_of(inputs.spark, settings.rows_per_batch)):
+            sent = sent.coalesce(1)
+    never = F.expr(_FAR).alias(NEVER, metadata={"spark.watermarkDelayMs": policy.delay_ms})
+    ship(inputs.spark.sparkContext)
+    times = frozenset(f.name for f in schema.fields if isinstance(f.dataType, T.TimestampType | T.TimestampNTZType))
+    merger = Merger(layout, wanted.step, tuple(schema.names), times)
+    found: DataFrame = (
+        sent.select("*", never)
+        .groupBy(BUCKET)
+        .applyInPandasWithState(merger, schema, STATE, "append", GroupStateTimeout.EventTimeTimeout)
+    )
+    return found
+
+
+def _laid_out(spark: Any, streams: Sequence[DataFrame], wanted: Merging) -> tuple[DataFrame, Layout, T.StructType]:
+    """All rows as one stream, how they are laid out for the workers, and what comes back; refuses what cannot be."""
+    if not callable(wanted.step):
+        raise SettingError(
+            "merge.step", wanted.step, "a function step(key, rows, state) that returns results and the next state"
+        )
+    buckets, on = wanted.buckets, wanted.on
     if not isinstance(buckets, int) or isinstance(buckets, bool) or buckets < 1:
         raise SettingError("merge.buckets", buckets, "a number of 1 or more")
-    forget_us = None if forget_after is None else duration_ms("merge.forget_after", forget_after) * 1000
-    rows = _together(streams, time)
+    after = wanted.forget_after
+    forget_us = None if after is None else duration_ms("merge.forget_after", after) * 1000
+    rows = _together(streams, wanted.time)
     keys = _named("merge.on", on, rows, _KEYS)
     for number, stream in enumerate(streams):
         if lacking := set(keys) - set(stream.columns):
             raise SettingError(
                 "merge.on", min(lacking), f"a column of every stream, but stream {number} has none of that name"
             )
-    zone = str(runtime.spark.conf.get("spark.sql.session.timeZone"))
     layout = Layout(
         tuple(_column(f) for f in rows.drop(SOURCE).schema.fields),
-        on=keys, ties=_named("merge.ties", ties, rows, _TIES, least=0),
-        one_key=isinstance(on, str), buckets=buckets, zone=zone, forget_us=forget_us,
+        on=keys, ties=_named("merge.ties", wanted.ties, rows, _TIES, least=0),
+        one_key=isinstance(on, str), buckets=buckets, zone=str(spark.conf.get("spark.sql.session.timeZone")),
+        forget_us=forget_us,
     )  # fmt: skip
-    schema = _output(output)
-    # Frontiers are kept apart by stream: the slowest of them that still speaks decides what is ready.
-    apart = {"partition": SOURCE, "parts": min(len(streams), MOST_PARTS)} if len(streams) > 1 else {}
-    if "late" in watermark:
-        raise SettingError("merge.late", watermark["late"], "nothing: a merge delivers late rows to `step`, with a flag")
-    marked = runtime.watermark(rows, time, policy, **apart, **watermark)
-    sent = _sent(marked, layout, time)
-    if runtime.order.gated:
-        # Without these a bucket would learn of the watermark with its first row, and could not tell that it is late.
-        sent = sent.unionByName(_ticks(runtime._control, sent.schema, buckets))
-        if one_task(runtime.spark, profile_of(runtime.spark, watermark.get("rows_per_batch"))):
-            sent = sent.coalesce(1)
-    never = F.expr(_FAR).alias(NEVER, metadata={"spark.watermarkDelayMs": policy.delay_ms})
-    ship(runtime.spark.sparkContext)
-    times = frozenset(f.name for f in schema.fields if isinstance(f.dataType, T.TimestampType | T.TimestampNTZType))
-    found: DataFrame = (
-        sent.select("*", never)
-        .groupBy(BUCKET)
-        .applyInPandasWithState(
-            Merger(layout, step, tuple(schema.names), times), schema, STATE, "append", GroupStateTimeout.EventTimeTimeout
-        )
-    )
-    return found
+    return rows, layout, _output(wanted.output)
 
 
-def _patience(slt: str | int | None, patience: PatiencePolicy | str | int | None) -> PatiencePolicy:
+def patience_of(slt: str | int | None, patience: PatiencePolicy | str | int | None) -> PatiencePolicy:
+    """How far the slowest stream may be behind, or how long stragglers are waited for: one of the two."""
     if slt is None:
         return Fixed(patience or 0) if patience is None or isinstance(patience, str | int | float) else patience
     if patience is not None:

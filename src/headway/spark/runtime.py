@@ -1,56 +1,39 @@
-"""The runtime: what a user holds. Two calls replace `withWatermark` and `start`."""
+"""The runtime: what a user holds. Two calls replace `withWatermark` and `start`.
 
-import contextlib
-import logging
-import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+It has no thoughts of its own. Each call is handed to the part that knows: inputs, the launch and the end of queries, how
+they stand, and the plane, which is the controller with its gate and its journal.
+"""
+
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import types as T
 
-from headway.errors import HeadwayError, QueryFailed, SettingError, aloud
-from headway.loop.controller import Controller
-from headway.loop.journal import Journal
-from headway.loop.journal_file import state_folder
-from headway.loop.supervision import Supervision
-from headway.loop.trouble import says
+from headway.errors import HeadwayError, SettingError
 from headway.model.deadline import Grid
 from headway.model.decision import OrderPolicy
-from headway.model.message import Failed, Gone, InputSpec, Message, QuerySpec, Unreadable, Use
-from headway.model.time import SystemClock, duration_ms
-from headway.policy.order import FixedTrigger, Klink, RoundRobin
-from headway.spark import jvm
+from headway.model.declared import ORDER, checked, order_declares
+from headway.model.message import Use
+from headway.model.sampling import SamplingPolicy
+from headway.model.status import RuntimeStatus
+from headway.model.time import duration_ms
+from headway.policy.order import Klink
+from headway.policy.patience import PatiencePolicy
+from headway.policy.sampling import Aion
+from headway.spark import ending, standing
 from headway.spark import late as late_
-from headway.spark.approximate import approximate
-from headway.spark.batches import LongBatches
-from headway.spark.channel.control import CAN_END
-from headway.spark.channel.gate import Gate
-from headway.spark.channel.leased_gate import LeasedGate
-from headway.spark.channel.rows import control_rows
-from headway.spark.ending import await_termination, drain, stop, stopped
-from headway.spark.gauge import DriverGauge
-from headway.spark.inputs import watermark, watermarked
-from headway.spark.kafka import Subscription, Watch
-from headway.spark.lease import Leases, SessionLeasing, default_fs, local_path
-from headway.spark.memory import Memory
-from headway.spark.merge import merge
-from headway.spark.plan import inspect
-from headway.spark.profile import Profile, one_task, own_work, partitions, settled, usual
-from headway.spark.reports import BatchReports
-from headway.spark.sampling import refuse_unbounded
-from headway.spark.spec import spec_of
-from headway.spark.standing import late_counts, status
-from headway.spark.starting import Starting
-from headway.spark.supervisor import Supervisor, check_restart
+from headway.spark.approximate import Bound, approximate
+from headway.spark.inputs import HORIZON, Inputs, InputSettings
+from headway.spark.late import LateCount
+from headway.spark.launch import Launch, Wanted
+from headway.spark.lease import Leases, SessionLeasing
+from headway.spark.merge import BUCKETS, Merging, merge, patience_of
+from headway.spark.merge_order import Step
+from headway.spark.plane import Plane
+from headway.spark.queries import Queries
 from headway.spark.supported import supported
-from headway.spark.trigger import taken_over
-from headway.spark.writer import option_of, output_mode
-
-LOG = logging.getLogger("headway")
-CORES = 2  # until executors have come
 
 
 class Runtime:
@@ -69,66 +52,123 @@ class Runtime:
         _check_slots(slots)
         supported(spark)
         self.spark = spark
-        self.order: OrderPolicy = Klink() if order is None else order
-        if not hasattr(self.order, "decide"):
-            raise SettingError("order", order, "an order policy such as headway.order.Klink()")
+        self._order: OrderPolicy = Klink() if order is None else order
+        checked("order", self._order, ORDER, "an order policy such as headway.order.Klink()")
+        declares = order_declares(self._order)
         mode = spark.sparkContext.getConf().get("spark.scheduler.mode", "FIFO")
-        if getattr(self.order, "pools", False) and mode != "FAIR":
+        if declares.pools and mode != "FAIR":
             raise SettingError("spark.scheduler.mode", mode, "'FAIR', which FairPools needs, when the session is made")
-        self._inputs: dict[str, InputSpec] = {}
-        self._profiles: dict[str, Profile] = {}  # by input
-        self._logs: dict[str, Subscription] = {}  # of the inputs that read from Kafka
-        self._late: set[str] = set()  # folders of side tables
-        self._queries: dict[str, Any] = {}
-        self._leases = Leases(SessionLeasing(spark), self._lease_lost)
-        self._stopping, self._stopped = threading.RLock(), False
+        handles: dict[str, Any] = {}
+        leases = Leases(SessionLeasing(spark), lambda name, why: self._queries.lost(name, why))
         hang_after_ms = duration_ms("hang_after", hang_after)
-        self.journal_path: Path | None = None
-        if self.order.gated:
-            self._open(slots, journal)
-            self._batches = LongBatches(spark, self._supervision.status, self._post, self._note, hang_after_ms)
-            self._supervisor = Supervisor(self._post, self._batches)
-        else:
-            self._supervisor = Supervisor(lambda message: None, lambda watched: None)
+        self.plane = Plane(spark, self._order, handles, leases, slots, journal) if declares.gated else None
+        self.journal_path = None if self.plane is None else self.plane.journal_path
+        self._queries = Queries(spark, handles, leases, self.plane, hang_after_ms)
+        self._inputs = Inputs(spark, self._queries, self.plane)
+        self._launch = Launch(spark, declares, self._queries, self.plane)
 
-    def _open(self, slots: int | Literal["auto"], journal: str | Path | None) -> None:
-        named = f"{self.spark.sparkContext.applicationId}.db"
-        self.journal_path = Path(journal) if journal is not None else state_folder() / named
-        self._journal = Journal(self.journal_path)
-        clock = SystemClock()
-        self._gate = Gate(self._post, self._asked, self._line_ended, clock.now)
-        self._learning = ThreadPoolExecutor(1, thread_name_prefix="headway-learning")
-        gauge = DriverGauge(self.spark)
-        self.controller = Controller(
-            clock, self.order, LeasedGate(self._gate, self._leases), self._journal, gauge,
-            slots=slots, cores=gauge.parallelism() or CORES, one_task=one_task(self.spark, usual(self.spark)),
-            planning_cores=gauge.planning_cores,
-            aside=self._learn,
-        )  # fmt: skip
-        self._supervision = Supervision(self.controller, self._gate, RoundRobin())
-        self._supervision.start()
-        self._by_jar = jvm.present(self.spark)
-        self._control = control_rows(self.spark, self._gate, self._by_jar)
-        self._starting = Starting(self._gate, self._leases, self._queries, nameless=not self._by_jar)
-        self._watch = Watch(self.spark, self._post)
-        self._reports = BatchReports(self._post, self._committed)
+    @property
+    def order(self) -> OrderPolicy:
+        """Who decides whose batch runs next; `use` names another."""
+        return self._order
 
-    # ---- what users call
+    # ---- inputs
 
-    watermark = watermark  # an input
-    _watermarked = watermarked
+    def watermark(
+        self,
+        rows: DataFrame,
+        column: str,
+        patience: PatiencePolicy | str | int,
+        *,
+        arrival: str | None = None,
+        partition: str | None = None,
+        parts: int | None = None,
+        name: str | None = None,
+        idle_after: str | int = "10 seconds",
+        horizon: str | int = HORIZON,
+        unread: str | None = None,
+        late: str | None = None,
+        rows_per_batch: int | None = None,
+    ) -> DataFrame:
+        """`rows` with a watermark on `column` that Headway moves, instead of `rows.withWatermark(column, ...)`.
 
-    def late_rows(self, folder: str) -> DataFrame:
-        """The side table that `late` named: who refused which row when, and by which watermark; `row` is JSON."""
-        return late_.read(self.spark, folder)
+        `arrival` names a timestamp column with the time at which a row came in (Kafka's, say); without it the time of
+        reading stands for it. `patience` may be given as a bare duration. With `partition`, a column such as Kafka's, the
+        slowest partition whose rows still come decides how far the stream has come; `parts` says how many there are where no
+        broker does. `idle_after` is how long a partition, or the whole input, may be silent before it holds nobody back;
+        with "never" rows alone move the watermark, as in stock Spark. Rows stamped further ahead of the clock than `horizon`
+        are counted and set aside, unless it is "never".
+        Rows without an event time, such as JSON that cannot be parsed, are in no window; they are counted, and written to
+        the folder `unread` as Parquet if it is named. Rows that come too late for their windows are counted, and written to
+        the folder `late` if it is named: see `late_rows`. `rows_per_batch` says how many rows a usual batch has, if that is
+        far from what the session was tuned for: large batches are run by several tasks, with generated code.
+        """
+        settings = InputSettings(arrival, partition, parts, name, idle_after, horizon, unread, late, rows_per_batch)
+        return self._inputs.watermark(rows, column, patience, settings)
 
-    status = status  # of the runtime and its queries
-    late_counts = late_counts
-    await_termination = await_termination
-    drain = drain  # one query
-    stop = stop  # all of them
-    approximate = approximate  # as many rows as an answer needs
-    merge = merge  # the rows of several streams in the order of their time
+    def approximate(
+        self,
+        rows: DataFrame,
+        column: str,
+        *,
+        error: float = 0.05,
+        confidence: float = 0.95,
+        value: str | Column | None = None,
+        per: str | list[str] | None = None,
+        of: str = "mean",
+        least: int = 1,
+        by: list[str] | None = None,
+        sampling: SamplingPolicy | None = None,
+        arrival: str | None = None,
+        name: str | None = None,
+        idle_after: str | int = "10 seconds",
+        late: str | None = None,
+    ) -> DataFrame:
+        """As many of `rows` as windows over them need, to be right within `error`, with a watermark that Headway moves.
+
+        Windows are let go as soon as their sample is there, stragglers or not. What the bound is for is said by `of`: the
+        mean, sum, count or quantile of `value`, which is a column or an expression; for a count of some rows it is their
+        condition, as 0 and 1. With `per`, columns that the query groups by, each group keeps the bound for itself, and small
+        groups are kept whole. Ask with `headway.approx`: each answer then has its own bound. The rows have a column
+        `sampling_rate` more, which must be kept up to there. No sample of a window, or of a group of `per`, is smaller than
+        `least` rows. `by` names columns that tell rows apart (all, unless told); `sampling` another policy, in place of
+        `error`, `confidence`, `of` and `least`.
+        """
+        policy = Aion(error, confidence, of, least=least) if sampling is None else sampling
+        if self.plane is None:
+            why = f"{type(self.order).__name__} has no gate"
+            raise HeadwayError(f"rt.approximate needs a gated order, such as Klink: {why}")
+        settings = InputSettings(arrival, name=name, idle_after=idle_after, late=late)
+        return approximate(self._inputs, rows, column, policy, Bound(value, per, by), settings)
+
+    def merge(
+        self,
+        streams: Sequence[DataFrame],
+        *,
+        on: str | Sequence[str],
+        time: str,
+        step: Step,
+        output: T.StructType | str,
+        slt: str | int | None = None,
+        patience: PatiencePolicy | str | int | None = None,
+        ties: str | Sequence[str] = (),
+        buckets: int = BUCKETS,
+        forget_after: str | int | None = None,
+        **watermark: Any,
+    ) -> DataFrame:
+        """The results of `step` over the rows of all streams, key by key and in the order of their time.
+
+        `step(key, rows, state)` returns results, as tuples of the schema `output`, and what it wants to remember of the key,
+        None for nothing. `on` names the columns of the key. Rows of one moment go by their stream, then by the columns
+        `ties`. `slt` is how far the slowest stream may fall behind the fastest before it is not waited for any more; other
+        settings of `rt.watermark`, such as `patience` and `arrival`, may be given too. The state of a key that was silent
+        for `forget_after`, in event time, is forgotten. `buckets` is how many parts the keys fall into, at most so many
+        tasks.
+        """
+        wanted = Merging(on, time, step, output, ties, buckets, forget_after)
+        return merge(self._inputs, streams, wanted, patience_of(slt, patience), watermark)
+
+    # ---- queries
 
     def start(
         self,
@@ -152,140 +192,62 @@ class Runtime:
         1, 2, 4 ... at most 60 seconds; ten minutes without a failure, and it has all of them again.
         `spark.streams.get(query.id)` is the run that is current.
         """
-        name = name or option_of(writer, "queryName")
-        if not name:
-            raise SettingError("name", name, "a name for the query: rt.start(writer, name=...)")
-        self._supervisor.look()  # a run that died is told of before the next begins: else that would be taken for dead
-        if self._supervisor.alive(name):
-            raise SettingError("name", name, "a name that no running query of this runtime has")
-        if checkpoint is not None:
-            writer = writer.option("checkpointLocation", checkpoint)
-        if table is not None and not (isinstance(table, str) and table.strip()):
-            raise SettingError("table", table, "the name of a table, such as 'sales.per_minute'")
-        writer = writer.queryName(name)
-        check_restart(self.spark, writer, restart)
-        if not self.order.gated:
-            return self._looked_after(name, lambda: self._start_gateless(writer, name, table), restart)
-        writer, trigger = taken_over(writer, name, can_end=CAN_END or self._by_jar)
-        seen = inspect(writer._df)
-        if not seen.inputs:
-            raise HeadwayError(f"query {name!r} has no watermark of Headway's: wrap an input in rt.watermark(...) first")
-        self._reports.groups.pop(name, None)
-        if group is not None:
-            if not any(i in self._logs for i in seen.inputs):
-                raise SettingError("group", group, "a query with an input that subscribes to Kafka topics")
-            self._reports.groups[name] = group
-        mode = output_mode(writer)
-        if sampled := [i for i in seen.inputs if self._inputs[i].sampling is not None]:
-            if len(sampled) > 1:
-                raise HeadwayError(f"query {name!r} has {len(sampled)} inputs of rt.approximate: one of them may be sampled")
-            refuse_unbounded(writer._df, name)
-            if mode not in (None, "Append"):
-                raise SettingError("outputMode", mode.lower(), "append: a sample is complete when its window ends")
-        spec = spec_of(self._inputs, name, seen, windows, every, trigger, mode in ("Update", "Complete"))
-        profile = max((self._profiles[i] for i in seen.inputs), key=lambda p: p.rows)
-        return self._looked_after(name, lambda: self._start_gated(writer, spec, profile, table), restart)
+        return self._launch.start(writer, Wanted(name, windows, every, checkpoint, table, group, restart))
 
     def use(self, order: OrderPolicy, *, slots: int | Literal["auto"] | None = None) -> None:
         """Go on with another gated policy, or another number of slots; the queries notice nothing but their turn."""
-        if not (self.order.gated and order.gated):
+        checked("order", order, ORDER, "an order policy such as headway.order.Klink()")
+        if self.plane is None or not order_declares(order).gated:
             raise HeadwayError("only gated policies can be exchanged while queries run: start a new Runtime instead")
         if slots is not None:
             _check_slots(slots)
-        self.order = order
-        self.controller.post(Use(order, slots))
+        self._order = order
+        self.plane.post(Use(order, slots))
+
+    def await_termination(self, timeout_s: float | None = None) -> bool:
+        """Wait until all queries have ended: True. False at the timeout. The error of one that has failed is raised,
+        whenever it did; one that is to be started again has not. Ctrl-C stops all of them, between two batches."""
+        return ending.await_all(self._queries, self.stop, timeout_s)
+
+    def drain(self, name: str, timeout: str | int = "1 minute") -> bool:
+        """Stop one query between two batches; its checkpoint is free when this returns. False if its batch did not end in
+        time and was broken off, which Spark makes good at the next start."""
+        return ending.drain(self._queries, name, duration_ms("timeout", timeout))
+
+    def stop(self, timeout: str | int = "1 minute") -> None:
+        """Stop all queries between two batches, then the controller. Nothing is lost: checkpoints stay as they are.
+
+        Batches that run get `timeout` to end; those that do not are named on standard error and broken off. Whatever raises,
+        all the rest is stopped, too; then the first error is raised.
+        """
+        ending.stop(self._queries, duration_ms("timeout", timeout))
+
+    # ---- what is known
+
+    def status(self) -> RuntimeStatus:
+        """How the runtime and its queries stand: a value of its own, which nobody changes. Any thread may ask, at any
+        time."""
+        return standing.status(self._queries, self.order)
+
+    def late_rows(self, folder: str) -> DataFrame:
+        """The side table that `late` named: who refused which row when, and by which watermark; `row` is JSON."""
+        return late_.read(self.spark, folder)
+
+    def late_counts(self) -> list[LateCount]:
+        """How many rows went into no result, by query, input and reason; counted with or without a side table.
+
+        Over all runs of a query in this runtime, also when it has ended or failed. Those that are in no side table either,
+        because it could not be written, are counted again as `unkept`.
+        """
+        folders = () if self._queries.stopped else sorted(self._inputs.late)
+        lost = [count for folder in folders for count in late_.unkept(self.spark, folder)]
+        return [*(() if self.plane is None else late_.counts(self.plane.status().queries)), *lost]
 
     def __enter__(self) -> "Runtime":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-    # ---- how it is done
-
-    def _looked_after(self, name: str, begin: Callable[[], Any], restart: int) -> Any:
-        """A query that is begun, and begun the same way again if it fails."""
-        query = begin()
-        self._supervisor.watch(name, query, begin if restart else None, restart)
-        return query
-
-    def _start_gated(self, writer: Any, spec: QuerySpec, profile: Profile, table: str | None) -> Any:
-        own_work(writer, profile)
-        query = self._starting.start(writer, spec, self._prepared, lambda: _begun(writer, profile, table))
-        LOG.info("query %r: %s", spec.name, profile.says(partitions(writer._df.sparkSession, profile)))
-        return query
-
-    def _start_gateless(self, writer: Any, name: str, table: str | None) -> Any:
-        if isinstance(self.order, FixedTrigger):
-            writer = writer.trigger(processingTime=f"{self.order.every_ms} milliseconds")
-        context = self.spark.sparkContext
-        context.setLocalProperty("spark.scheduler.pool", name if getattr(self.order, "pools", False) else None)
-        try:
-            query = _begun(writer, usual(self.spark), table)  # settings for all policies: else a comparison would be of them
-        finally:
-            context.setLocalProperty("spark.scheduler.pool", None)
-        self._queries[name] = query
-        return query
-
-    def _prepared(self, spec: QuerySpec, checkpoint: str | None) -> QuerySpec:
-        """With what was told of sampled inputs before a restart."""
-        if all(i.sampling is None for i in spec.inputs):
-            return spec
-        place = None if checkpoint is None else local_path(checkpoint, default_fs(self.spark))
-        self._reports.memories[spec.name] = memory = Memory(place)
-        return replace(spec, past=memory.past())
-
-    def _line_ended(self, name: str) -> bool:
-        """Whether the query has ended with its line; Spark says so a moment later."""
-        query = self._queries.get(name)
-        with contextlib.suppress(Exception):  # the query's own error is the user's to see, through query.exception()
-            if query is not None and not query.awaitTermination(2):
-                return False
-        self._leases.release_ended()
-        return True
-
-    def _lease_lost(self, name: str, why: str) -> None:
-        """Somebody else runs this query from this checkpoint. It is not started again: it would be refused."""
-        error = QueryFailed(f"query {name!r} is stopped: {why}")
-        aloud(str(error))
-        self._note(name, str(error))
-        self._supervisor.let_end(name)
-        self._supervisor.ended(name, error)
-        self._post(Failed(name, says(error)))
-        if (query := self._queries.get(name)) is not None:
-            for trouble in stopped({name: query}).values():
-                aloud(str(trouble))
-
-    def _learn(self, work: Callable[[], None]) -> None:
-        """Beside the controller: it must not wait for a model to be fitted."""
-        self._learning.submit(work)
-
-    def _post(self, message: Message) -> None:
-        if isinstance(message, Gone):  # its last batch may have ended since it asked
-            self._asked(message.query)
-        self.controller.post(message)
-
-    def _asked(self, name: str) -> None:
-        if (query := self._queries.get(name)) is not None:
-            try:
-                self._reports.read(name, query)
-            except Exception as error:
-                self.controller.post(Unreadable(name, says(error)))
-
-    def _committed(self, group: str, source: str, offsets: str) -> None:
-        """A query has read so far from what Spark calls `source`."""
-        logs = {log.key: log for log in self._logs.values() if log.key.partition("@")[0] == source}  # inputs may share one
-        for log in logs.values():
-            self._watch.commit(log, group, offsets)
-
-    def _note(self, query: str, text: str) -> None:
-        self._journal.note(self.controller.clock.now(), query, text)
-
-
-def _begun(writer: Any, profile: Profile, table: str | None) -> Any:
-    """The query as Spark starts it, with settings of its own; into the table, which Spark creates if there is none."""
-    with settled(writer._df.sparkSession, profile):
-        return writer.start() if table is None else writer.toTable(table)
 
 
 def _check_slots(slots: Any) -> None:

@@ -6,35 +6,25 @@ from dataclasses import replace
 from typing import Any
 
 from headway.loop.trouble import says
+from headway.model.decision import OrderPolicy
 from headway.model.status import LastBatch, QueryStatus, RuntimeStatus
 from headway.model.time import WallMs
-from headway.spark.late import LateCount, counts, unkept
 from headway.spark.progress import batch_seen
+from headway.spark.queries import Queries
 from headway.spark.supervisor import Watched
 
 
-def status(runtime: Any) -> RuntimeStatus:
-    """How the runtime and its queries stand: a value of its own, which nobody changes. Any thread may ask, at any time."""
-    if not runtime._stopped:
-        runtime._supervisor.look()
+def status(queries: Queries, order: OrderPolicy) -> RuntimeStatus:
+    """What the controller told, and over it what the supervisor knows better."""
+    if not queries.stopped:
+        queries.supervisor.look()
     now = WallMs(time.time_ns() // 1_000_000)
-    gated = runtime.order.gated
-    told = runtime._supervision.status() if gated else RuntimeStatus(now, type(runtime.order).__name__)
+    told = RuntimeStatus(now, type(order).__name__) if queries.plane is None else queries.plane.status()
     known = {q.name: q for q in told.queries}
-    for watched in runtime._supervisor.watched():
+    for watched in queries.supervisor.watched():
         known[watched.name] = _overlaid(known.get(watched.name), watched, now)
-    hanging = runtime._batches.hanging if gated else {}
+    hanging = queries.hanging
     return replace(told, queries=tuple(replace(q, hangs=hanging.get((q.name, q.since))) for q in known.values()))
-
-
-def late_counts(runtime: Any) -> list[LateCount]:
-    """How many rows went into no result, by query, input and reason; counted with or without a side table.
-
-    Over all runs of a query in this runtime, also when it has ended or failed. Those that are in no side table either,
-    because it could not be written, are counted again as `unkept`.
-    """
-    lost = [] if runtime._stopped else [count for folder in sorted(runtime._late) for count in unkept(runtime.spark, folder)]
-    return [*(counts(runtime._supervision.status().queries) if runtime.order.gated else ()), *lost]
 
 
 def _overlaid(known: QueryStatus | None, watched: Watched, now: WallMs) -> QueryStatus:

@@ -10,7 +10,7 @@ Nothing is pushed through `observe`, so it is the barrier as well as the place w
 """
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -30,45 +30,32 @@ _EVER_MS = 10**14  # longer than any clock: more would not fit a number
 MOST_PARTS = 16  # frontiers that are kept apart: each costs something for every row
 
 
-def controlled(
-    rows: DataFrame,
-    control: DataFrame,
-    column: str,
-    patience: PatiencePolicy,
-    metric: str,
-    arrival: str | None = None,
-    single: bool = False,
-    partition: str | None = None,
-    parts: int = 1,
-    late: Callable[[str | None], Column] | None = None,
-    sample: Sample | None = None,
-    horizon_ms: int | None = None,
-) -> DataFrame:
-    """`rows` with a watermark on `column` that the control source moves, counted under the name `metric`.
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """How an input is put under control."""
 
-    `single` brings all rows of a batch together in one task, which then needs no shuffle to aggregate them. With `partition`
-    frontiers are kept apart by that column, in `parts` of them. `late` makes a condition that rows meet anyway (see
-    `late.py`). With `sample` a part of the rows goes on, when all are counted (see `sampling.py`). Rows stamped further
-    ahead of the batch's own time than `horizon_ms` are counted and set aside.
-    """
+    arrival: str | None = None  # the column that says when a row came in
+    single: bool = False  # all rows of a batch in one task, which then needs no shuffle to aggregate them
+    partition: str | None = None  # frontiers are kept apart by this column,
+    parts: int = 1  # in so many of them
+    late: Callable[[str | None], Column] | None = None  # makes a condition that rows meet anyway (see `late.py`)
+    sample: Sample | None = None  # a part of the rows goes on, when all are counted (see `sampling.py`)
+    horizon_ms: int | None = None  # rows stamped further ahead of the batch's own time are counted and set aside
+
+
+def controlled(
+    rows: DataFrame, control: DataFrame, column: str, patience: PatiencePolicy, metric: str, how: Marking
+) -> DataFrame:
+    """`rows` with a watermark on `column` that the control source moves, counted under the name `metric`."""
     names = Names(*_free_names(tuple(f"__headway_{field.name}" for field in fields(Names)), rows.columns))
-    own: dict[str, tuple[str, Column]] = {names.mark: ("boolean", F.lit(True))}
     time = F.col(quoted(column))
     # A batch's time is in Spark's log: after a crash the same rows are set aside again. As numbers: Spark would add an
     # interval to the same moment again for every row.
     now = F.unix_micros(F.current_timestamp())
-    beyond = None if horizon_ms is None else F.unix_micros(time) > now + min(horizon_ms, _EVER_MS) * 1000
-    if beyond is not None:
-        own[names.future] = ("timestamp", _if(beyond, time, F.lit(None).cast("timestamp")))
+    beyond = None if how.horizon_ms is None else F.unix_micros(time) > now + min(how.horizon_ms, _EVER_MS) * 1000
     tails = patience.least_ms < patience.most_ms
-    tally = Tally(names, column, arrival, beyond, patience.least_ms, parts if partition else 0, tails)
-    in_one_pass = jvm.present(rows.sparkSession)
-    if sample:
-        own |= sample.columns(names.value, names.group)
-    elif not in_one_pass:
-        own |= tally.columns()
-    if partition:
-        own[names.part] = ("int", _part(rows.schema[partition], parts))
+    tally = Tally(names, column, how.arrival, beyond, patience.least_ms, how.parts if how.partition else 0, tails)
+    own = _own(rows, how, tally, None if beyond is None else _if(beyond, time, F.lit(None).cast("timestamp")))
     punctuation = control.select(
         # Every column is an alias: then two inputs can share one control source in a join without a clash.
         *[(F.col("at") if f.name == column else _unknown(_empty(f))).alias(f.name) for f in rows.schema.fields],
@@ -80,27 +67,46 @@ def controlled(
         *[made.alias(n) for n, (_, made) in own.items()],
     )
     near = F.lit(True) if beyond is None else F.col(names.future).isNull()
-    if sample:
-        metrics = sample.metrics(tally)
-    else:
-        metrics = tally.in_one_pass(rows.sparkSession._jvm) if in_one_pass else tally.by_aggregates()
     # First what is kept of late rows: rows beyond the horizon must come by there.
-    witness = F.lit(True) if late is None else late(None if beyond is None else names.future)
+    witness = F.lit(True) if how.late is None else how.late(None if beyond is None else names.future)
     watched = (
         punctuation.union(data)
         .withWatermark(quoted(column), f"{SHIFT_DAYS} days")
-        .observe(metric, *metrics)
+        .observe(metric, *_metrics(rows, how, tally))
         .where(F.col(names.mark).isNotNull() & witness & near)
     )
-    if sample:
-        watched = sample.taken(watched, column, names.group)
+    if how.sample:
+        watched = how.sample.taken(watched, column, names.group)
     watched = watched.drop(*own)
-    if single:
+    if how.single:
         watched = watched.coalesce(1)  # only here: withWatermark forgets how its rows are partitioned
     # Spark keeps the delay in the column's metadata and dropDuplicatesWithinWatermark remembers rows for that long:
     # tell it the user's patience, not our ten years.
     kept = {"spark.watermarkDelayMs": patience.delay_ms}
     return watched.withColumn(column, F.col(quoted(column)).alias(column, metadata=kept))
+
+
+def _own(rows: DataFrame, how: Marking, tally: Tally, future: Column | None) -> dict[str, tuple[str, Column]]:
+    """The columns that are ours while rows are counted, by name: type and value. `future` is a time beyond the horizon."""
+    names = tally.names
+    own: dict[str, tuple[str, Column]] = {names.mark: ("boolean", F.lit(True))}
+    if future is not None:
+        own[names.future] = ("timestamp", future)
+    if how.sample:
+        own |= how.sample.columns(names.value, names.group)
+    elif not jvm.present(rows.sparkSession):
+        own |= tally.columns()
+    if how.partition:
+        own[names.part] = ("int", _part(rows.schema[how.partition], how.parts))
+    return own
+
+
+def _metrics(rows: DataFrame, how: Marking, tally: Tally) -> list[Column]:
+    """What a batch tells of its rows: in one pass where the session has our jar."""
+    if how.sample:
+        return how.sample.metrics(tally)
+    session = rows.sparkSession
+    return tally.in_one_pass(session._jvm) if jvm.present(session) else tally.by_aggregates()
 
 
 def _if(condition: Column, then: Column, other: Column) -> Column:

@@ -208,18 +208,16 @@ class _Play:
         if order.gated:
             self.rt.use(order, slots=slots_named(name))
         let_pass(f"{name}: settling", self.setting.settle, self.say)
-        watch = self.rt.controller.watch if order.gated else None
+        decide = self.rt.status().decided_ms
         stretch, before = _Stretch(name, int(time.time() * 1000)), self.meter.read()
-        decide = watch.total_ms if watch else 0.0
         let_pass(f"{name}: measuring", self.setting.seconds, self.say)
         stretch.until_ms = int(time.time() * 1000)
         after = self.meter.read()
         self._gather()
         stretch.backlog = sum(map(unread, self.tasks, self.progress))
         stretch.cpu_ms, stretch.spent = after.driver - before.driver, spent(before, after)
-        if watch:
-            stretch.decide_ms = watch.total_ms - decide
-            stretch.slots = self.rt.controller.slots_now
+        told = self.rt.status()
+        stretch.decide_ms, stretch.slots = told.decided_ms - decide, told.slots
         stretch.heap_mb = heap_used(self.spark) / 2**20
         return stretch
 
@@ -232,9 +230,7 @@ class _Play:
             known.update({report["batchId"]: report for report in fresh})
 
     def _late_rows(self) -> int:
-        if not self.rt.order.gated:
-            return 0
-        return sum(i.view.late_rows for q in self.rt.controller.queries.values() for i in q.inputs.values())
+        return sum(i.late for q in self.rt.status().queries for i in q.inputs)
 
     def _result(self, stretch: _Stretch, progress: list[list[dict[str, Any]]], late: int, wrong: int) -> Run:
         from headway.spark.progress import batch_seen, phases

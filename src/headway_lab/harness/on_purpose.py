@@ -12,12 +12,12 @@ class Fault(Exception):
 
 def fail_controller(rt: Any) -> None:
     """The next message that it takes in raises."""
-    rt.controller.post(Look(_raise))
+    rt.plane.post(Look(_raise))
 
 
 def cut_lines(rt: Any, names: Collection[str]) -> None:
     """The queries of these names lose their connection to the gate; those that have none lose nothing."""
-    gate = rt._gate
+    gate = rt.plane.gate
     with gate._changed:
         connections = [line.connection for line in gate._lines if line.spec.name in names and line.connection is not None]
     for connection in connections:

@@ -1,11 +1,9 @@
 """Which watermark rides with a grant."""
 
-from dataclasses import replace
-
+from headway.estimate.due import READ_MOST_MS
 from headway.model.deadline import Deadlines, Grid
-from headway.model.view import READ_MOST_MS
 from headway.policy.order.emission import announce
-from model.making import NOW, query, stream
+from model.making import NOW, again, query, stream
 
 
 def test_ahead_the_batch_that_sweeps_one_window_announces_the_next() -> None:
@@ -18,7 +16,7 @@ def test_not_ahead_only_what_is_ripe_is_announced() -> None:
     assert announce(view, NOW, ahead=False) == NOW - 3_000  # NOW itself is not ripe for 200 ms
     assert announce(view, NOW + 199, ahead=False) == NOW - 3_000
     assert announce(view, NOW + 200, ahead=False) == NOW
-    assert announce(replace(view, announced=NOW - 3_000), NOW, ahead=False) is None
+    assert announce(again(view, announced=NOW - 3_000), NOW, ahead=False) is None
 
 
 def test_a_query_whose_sources_are_asked_first_gets_only_what_is_ripe() -> None:
@@ -72,4 +70,4 @@ def test_nothing_is_announced_twice_and_nothing_far_ahead() -> None:
             assert view.deadlines.after(view.announced) + view.patience_ms > NOW + step + READ_MOST_MS
             continue
         assert view.announced < said <= NOW + step + READ_MOST_MS - view.patience_ms
-        view = replace(view, swept=view.announced, announced=said, granted_at=NOW + step)
+        view = again(view, swept=view.announced, announced=said, granted_at=NOW + step)

@@ -15,7 +15,7 @@ from headway.model.time import EventMs, WallMs
 from headway.model.view import DelayView, InputView, QueryView
 from headway.policy.order import Klink
 from headway.policy.order.klink import MOST_STEPS, batches_before, expected_slack
-from model.making import NOW, query, snapshot, stream
+from model.making import NOW, again, query, snapshot, stream, viewed
 
 
 def one_slack(
@@ -146,11 +146,11 @@ def test_a_join_waits_for_its_most_patient_input() -> None:
 
 
 def test_a_query_without_history_has_no_slack_at_all() -> None:
-    assert slack_of(QueryView("a", (InputView("rows", 0),), Deadlines((Grid(3_000),)), waiting_since=NOW)) == -np.inf
+    assert slack_of(viewed("a", (InputView("rows", 0),), Deadlines((Grid(3_000),)), waiting_since=NOW)) == -np.inf
 
 
 def test_a_query_without_inputs_is_ranked_by_its_pace() -> None:
-    bare = QueryView("a", (), Deadlines((Grid(3_000),)), waiting_since=NOW, granted_at=NOW - 400, fixed_ms=50.0)
+    bare = viewed("a", (), Deadlines((Grid(3_000),)), waiting_since=NOW, granted_at=NOW - 400, fixed_ms=50.0)
     assert slack_of(bare) == pytest.approx(600 - 50)
 
 
@@ -225,7 +225,7 @@ def test_a_tail_longer_than_patience_does_not_put_off_the_batch_before_the_deadl
     grid = Deadlines((Grid(3_000, 800),))
     tail = DelayView(50, 900.0, 20.0, 2_000.0, 10.0, 6_000.0)
     view = heavy(deadlines=grid, announced=NOW - 2_200, swept=NOW - 2_200)
-    late = replace(view, inputs=tuple(replace(i, delay=tail) for i in view.inputs))
+    late = again(view, inputs=tuple(replace(i, delay=tail) for i in view.inputs))
     assert Klink().decide(snapshot(late)) == Klink().decide(snapshot(view))
     assert isinstance(Klink().decide(snapshot(late)), Grant)
 
@@ -274,7 +274,7 @@ def loaded(load: float, since_ms: int = 1_000, due_in_ms: int = 3_000, fixed_ms:
     """Its last batch began a while ago, its window is due later; the rows of a moment cost `load` of it."""
     rows = stream(rows_per_s=100_000.0)
     end = NOW + due_in_ms - 200
-    return QueryView(
+    return viewed(
         "heavy", (rows,), Deadlines((Grid(3_000, end % 3_000),)), waiting_since=NOW, granted_at=WallMs(NOW - since_ms),
         announced=EventMs(end - 3_000), swept=EventMs(end - 3_000), ahead=True, fixed_ms=fixed_ms, per_row_ms=load / 100,
     )  # fmt: skip

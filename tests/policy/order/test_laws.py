@@ -6,12 +6,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from headway.estimate.ripe import ripe
 from headway.loop.guards import STANDARD, never_sweep_early
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
 from headway.model.time import EventMs
 from headway.model.view import QueryView, Snapshot
 from headway.policy.order import FirstCome, HighestRate, Klink, ResponseRatio, RoundRobin, StreamBox
-from model.making import ALIGNED_MS, NOW, query, shifted, snapshots, stream
+from model.making import ALIGNED_MS, NOW, again, query, shifted, snapshots, stream
 
 KLINKS: list[OrderPolicy] = [Klink(), Klink(interval="paper"), Klink(memory=True), ResponseRatio()]
 WORK_CONSERVING: list[OrderPolicy] = [FirstCome(), RoundRobin(), HighestRate(), StreamBox()]
@@ -142,13 +143,13 @@ def test_the_chosen_query_made_more_urgent_stays_chosen(policy: OrderPolicy, sna
     assume(chosen.due is not None)
     if chosen.live and chosen.swept:
         earlier = periods * chosen.deadlines.period_ms
-        urgent = replace(chosen, announced=chosen.announced - earlier, swept=chosen.swept - earlier)
+        urgent = again(chosen, announced=chosen.announced - earlier, swept=chosen.swept - earlier)
     else:
         assume(not chosen.live and chosen.granted_at is not None)
-        urgent = replace(chosen, granted_at=(chosen.granted_at or 0) - ms)
+        urgent = again(chosen, granted_at=(chosen.granted_at or 0) - ms)
     assume(urgent.due is not None and chosen.due is not None and urgent.due < chosen.due)
-    again = policy.decide(with_one_changed(snap, urgent))
-    assert isinstance(again, Grant) and again.query == chosen.name
+    then = policy.decide(with_one_changed(snap, urgent))
+    assert isinstance(then, Grant) and then.query == chosen.name
 
 
 @every_order_policy
@@ -162,10 +163,10 @@ def test_an_announcement_never_goes_backwards(policy: OrderPolicy, snap: Snapsho
 @given(snap=snapshots())
 def test_an_announcement_is_a_deadline_and_at_most_one_beyond_what_is_ripe(policy: OrderPolicy, snap: Snapshot) -> None:
     chosen, watermark = announced(policy, snap)
-    ripe = chosen.ripe(snap.now)
-    assert ripe is not None and chosen.deadlines.upto(watermark) == watermark
-    assert watermark <= chosen.deadlines.after(max(ripe, chosen.announced))
-    assert (chosen.ahead and chosen.live) or watermark <= ripe
+    limit = ripe(chosen, snap.now)
+    assert limit is not None and chosen.deadlines.upto(watermark) == watermark
+    assert watermark <= chosen.deadlines.after(max(limit, chosen.announced))
+    assert (chosen.ahead and chosen.live) or watermark <= limit
 
 
 @every_order_policy
@@ -180,7 +181,7 @@ def test_after_the_guards_nothing_is_swept_before_it_is_due_and_no_slot_is_used_
     assert not unripe(chosen)
     assert snap.busy < snap.slots
     if decision.announce is not None and not (chosen.ahead and chosen.live):
-        assert decision.announce <= (chosen.ripe(snap.now) or 0)
+        assert decision.announce <= (ripe(chosen, snap.now) or 0)
 
 
 @every_order_policy
@@ -205,7 +206,7 @@ def test_nobody_at_the_gate_means_nobody_runs(policy: OrderPolicy) -> None:
 @every_order_policy
 def test_a_query_that_never_ran_goes_first(policy: OrderPolicy) -> None:
     fresh = query("new", stream(live=False, frontier=None, rows_per_s=0.0), granted_at=None)
-    decision = policy.decide(Snapshot(NOW, (query("a", due_in=-5_000), replace(fresh, waiting_since=NOW - 9_000))))
+    decision = policy.decide(Snapshot(NOW, (query("a", due_in=-5_000), again(fresh, waiting_since=NOW - 9_000))))
     assert isinstance(decision, Grant) and decision.query == "new" and decision.announce is None
 
 
@@ -226,5 +227,5 @@ def test_one_in_thousands_is_found(policy: OrderPolicy, many: int) -> None:
 def test_how_late_rows_are_decides_nothing_where_we_send_the_watermarks(policy: OrderPolicy, snap: Snapshot) -> None:
     """A window goes out when patience ends, whatever the tail of its delays: of two worlds that differ in nothing else,
     the same query is served."""
-    calm = [replace(q, inputs=tuple(replace(i, delay=None) for i in q.inputs)) for q in snap.queries]
+    calm = [again(q, inputs=tuple(replace(i, delay=None) for i in q.inputs)) for q in snap.queries]
     assert policy.decide(snap) == policy.decide(replace(snap, queries=tuple(calm)))

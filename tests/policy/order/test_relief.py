@@ -9,7 +9,7 @@ from headway.model.decision import Decision, Grant, Hold
 from headway.model.view import DelayView, MemoryView, QueryView
 from headway.policy.order import Klink
 from headway.policy.order.relief import freed_rows
-from model.making import NOW, query, snapshot, stream
+from model.making import NOW, again, query, snapshot, stream
 
 SHORT = MemoryView(0.92, NOW)
 
@@ -60,7 +60,7 @@ def test_a_long_tail_of_delays_makes_no_window_less_urgent() -> None:
     tail = DelayView(50, 900.0, 20.0, 2_000.0, 10.0, 6_000.0)
     other = light("other", 1_000, 0.0, swept=NOW - 1_000, announced=NOW - 1_000, deadlines=Deadlines((Grid(3_000, 2_000),)))
     sooner = light("tail", 1_000, 0.0, swept=NOW - 2_000, announced=NOW - 2_000, deadlines=Deadlines((Grid(3_000, 1_000),)))
-    sooner = replace(sooner, inputs=tuple(replace(i, delay=tail) for i in sooner.inputs))
+    sooner = again(sooner, inputs=tuple(replace(i, delay=tail) for i in sooner.inputs))
     assert other.due == NOW + 2_200 and sooner.due == NOW + 1_200
     decision = decide(other, sooner)
     assert isinstance(decision, Grant) and decision.query == "tail"

@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
+from headway.estimate.ripe import ripe_at_gate, ripe_of
 from headway.loop.inputs import InputTracker
 from headway.model.deadline import window
 from headway.model.message import InputSeen, InputSpec, PartSeen
 from headway.model.time import EventMs, WallMs
-from headway.model.view import InputView, ripe_at_gate
+from headway.model.view import InputView
 from headway.policy.order import Klink
 from headway.policy.patience import SlackGate
 from headway.sim.microbatch import Query, World
@@ -133,4 +134,4 @@ def test_a_partition_that_was_never_heard_holds_the_merge_until_it_is_idle() -> 
 
 
 def test_time_that_goes_by_without_rows_closes_nothing() -> None:
-    assert ripe_at_gate(gates(5_000, 9_000)) == InputView("x", 0, frontier=EventMs(7_000)).ripe(WallMs(0))
+    assert ripe_at_gate(gates(5_000, 9_000)) == ripe_of(InputView("x", 0, frontier=EventMs(7_000)), WallMs(0))

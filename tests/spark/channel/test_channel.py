@@ -9,15 +9,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 import headway as hw
-from headway.loop.tracker import QueryTracker
 from headway.spark import jvm
 from spark.scripted import Stage, counts, wait_until
 
 pytestmark = pytest.mark.spark
-
-
-def tracker(stage: Stage) -> QueryTracker:
-    return stage.rt.controller.queries[stage.query.name]
 
 
 @pytest.mark.core("no batch runs while its gate is shut")
@@ -27,7 +22,7 @@ def test_no_batch_runs_while_the_gate_is_shut_and_the_batch_holds_all_that_came_
     assert stage.query.lastProgress is None
     stage.put("a", [{"ts": 2, "k": 1}])
     stage.step(None)
-    assert tracker(stage).view().inputs[0].frontier == 2000
+    assert stage.view.inputs[0].frontier == 2000
     assert stage.query.lastProgress["batchId"] == 0
 
 
@@ -41,9 +36,9 @@ def test_a_window_comes_out_with_the_batch_that_reads_its_last_row_where_stock_s
     batches = []
     for window in (1, 2, 3):
         stage.put("a", [{"ts": 3 * window - 0.1, "k": 1}, {"ts": 3 * window + 1, "k": 1}])
-        before = tracker(stage).batches
+        before = stage.told.last.number
         stage.step(3 * window + 3)
-        batches.append(tracker(stage).batches - before)
+        batches.append(stage.told.last.number - before)
         assert len(stage.out()) == window
     assert batches == [1, 1, 1]
 
@@ -67,7 +62,7 @@ def test_a_late_row_is_counted_before_any_aggregation(stage: Stage) -> None:
     stage.step(6)
     stage.put("a", [{"ts": 2, "k": 1}, {"ts": 2.5, "k": 1}, {"ts": 5, "k": 1}])
     stage.step(9)
-    assert tracker(stage).view().inputs[0].late_rows == 2
+    assert stage.view.inputs[0].late_rows == 2
     assert stage.query.lastProgress["stateOperators"][0]["numRowsDroppedByWatermark"] == 1  # Spark saw one group
 
 
@@ -131,7 +126,7 @@ def test_a_query_stopped_at_the_gate_ends_at_once_and_goes_on_from_its_checkpoin
     stage.put("a", [{"ts": 2, "k": 1}, {"ts": 4, "k": 1}])
     begin(again)
     # What was announced before the stop is pending still: the first batch sweeps it, and counts the row that came since.
-    assert tracker(again).view().pending
+    assert again.view.pending
     again.step(6)
     again.step(9)
     again.close()
@@ -181,7 +176,7 @@ def test_without_a_controller_a_query_goes_on_and_loses_nothing(stage: Stage) ->
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a")), mode="update")
     stage.step(None)
-    stage.rt._gate.close()
+    stage.rt.plane.gate.close()
     stage.put("a", [{"ts": 2, "k": 1}, {"ts": 100, "k": 2}])
     wait_until(lambda: len(stage.out()) == 3, "a batch without a gate", stage.query)
     # The rows are old: the wall clock must not declare them late.
@@ -193,7 +188,7 @@ def test_without_a_controller_a_query_goes_on_and_loses_nothing(stage: Stage) ->
 def test_an_unknown_caller_gets_no_answer_from_the_gate(stage: Stage) -> None:
     import socket
 
-    with socket.create_connection(("127.0.0.1", stage.rt._gate.port)) as link:
+    with socket.create_connection(("127.0.0.1", stage.rt.plane.gate.port)) as link:
         link.sendall(b'{"secret": "guess"}\n')
         assert link.recv(100) == b""
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from headway.loop.guards import Guard
 from headway.loop.kernel import Question, without_memory
-from headway.model.decision import Decision, Grant, Hold, OrderPolicy
+from headway.model.decision import Decision, Grant, Guard, Hold, OrderPolicy
 from headway.model.time import WallMs
 from headway.model.view import Snapshot
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.estimate.ripe import ripe
 from headway.model.decision import Decision, Grant, Hold
 from headway.model.time import WallMs
 from headway.model.view import QueryView, Snapshot
@@ -89,7 +90,7 @@ class StreamBox(_WorkConserving):
         if query.granted_at is None:
             return -inf
         # A stream that fell silent can close no window, so its deadline stays where it is: it must not be first for ever.
-        closes = query.pending or query.ripe(now) is not None
+        closes = query.pending or ripe(query, now) is not None
         return float(query.deadline if closes else query.granted_at)
 
     def says(self, query: QueryView, now: WallMs) -> str:

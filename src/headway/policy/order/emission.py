@@ -5,6 +5,8 @@ batch n is therefore acted upon by batch n + 1. Announce the end of the next win
 reads that window's last rows and emits it: one batch per window. Announce it when it is ripe, and it takes a second one.
 """
 
+from headway.estimate.due import reaches
+from headway.estimate.ripe import ripe
 from headway.model.time import EventMs, WallMs
 from headway.model.view import QueryView
 
@@ -15,14 +17,14 @@ def announce(query: QueryView, now: WallMs, *, ahead: bool, crowd: float = 0.0) 
     `ahead` says that no batch is planned before the next deadline, if that is near: until a watermark announced ahead is
     swept, no batch may run. `crowd` is how many due batches share each slot.
     """
-    limit = query.ripe(now)
+    limit = ripe(query, now)
     if limit is None:
         return None
-    ripe = query.deadlines.upto(limit)
-    due = ripe if ripe > query.announced and ripe > 0 else None
+    newest = query.deadlines.upto(limit)
+    due = newest if newest > query.announced and newest > 0 else None
     if not (ahead and query.leads):
         return due
-    reach = query.reaches(now) - query.patience_ms
+    reach = reaches(query, now) - query.patience_ms
     coming = max(query.deadlines.after(max(limit, query.announced)), query.deadlines.upto(reach) if query.trigger_ms else 0)
     if coming > reach:
         return due

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from math import inf
 
 from headway.errors import SettingError
-from headway.estimate.slack_curves import Learner
+from headway.estimate.due import GATE_MOST_MS
 from headway.model.patience import PatienceView, Wait
-from headway.model.slack import SlackPolicy
+from headway.model.slack import Learned, Learns, SlackPolicy
 from headway.model.time import duration_ms
-from headway.model.view import GATE_MOST_MS
 from headway.policy.slack.tuner import SLTuner
 
 
@@ -58,7 +57,7 @@ class Deadline:
         """Who sets the threshold."""
         return self.tuner or SLTuner(self.within_ms)
 
-    def learner(self, period_ms: float) -> Learner | None:
+    def learner(self, period_ms: float) -> Learns | None:
         """What learns beside a query whose windows come this often; a rival needs none."""
         policy, pace_ms = self.slack_policy(), min(period_ms, GATE_MOST_MS)
-        return policy.learner(period_ms / 1000, pace_ms) if isinstance(policy, SLTuner) else None
+        return policy.learner(period_ms / 1000, pace_ms) if isinstance(policy, Learned) else None

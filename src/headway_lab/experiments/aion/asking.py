@@ -1,7 +1,5 @@
 """A question that is being asked of a live stream: its batches, its latency, its answers."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,8 +36,6 @@ class Live:
         self.name, self.batches, self._rt, self._spark = name, list[Batch](), rt, spark
         self._handle = rt.start(writer, name=name, checkpoint=str(folder / name))
         self._reports = Reports(self._handle)
-        (self._input,) = rt.controller.queries[name].inputs.values()
-        self.thought_ms = clocked(self._input.sampler, "saw", "offset")
 
     def look(self) -> None:
         """Take in what Spark reports of finished batches."""
@@ -59,11 +55,19 @@ class Live:
     @property
     def late(self) -> int:
         """Rows that came too late for their windows, so far."""
-        return int(self._input.view.late_rows)
+        return int(self._told.inputs[0].late)
 
     @property
     def wait_ms(self) -> int:
-        return int(self._input.view.patience_ms)
+        return int(self._told.view.patience_ms)
+
+    def thought_ms(self) -> float:
+        """Processor time that its sampler has taken so far."""
+        return float(self._told.inputs[0].sampling_ms)
+
+    @property
+    def _told(self) -> Any:
+        return self._rt.status().query(self.name)
 
     def answers(self, after_ms: int = 0) -> list[Answer]:
         """All that came out, of windows that end after this."""
@@ -73,22 +77,3 @@ class Live:
 
     def drop(self) -> None:
         self._spark.catalog.dropTempView(self.name)
-
-
-def clocked(thing: Any, *methods: str) -> Callable[[], float]:
-    """Ms of processor time spent in these methods from now on; none where there is no such thing."""
-    spent = [0.0]
-
-    def watched(work: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
-            begun = time.thread_time()
-            try:
-                return work(*args)
-            finally:
-                spent[0] += (time.thread_time() - begun) * 1_000
-
-        return call
-
-    for name in methods if thing is not None else ():
-        setattr(thing, name, watched(getattr(thing, name)))
-    return lambda: spent[0]

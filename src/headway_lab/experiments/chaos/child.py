@@ -78,25 +78,25 @@ class Running:
     # ---- what may be ordered
 
     def policy_fails(self) -> None:
-        if self.rt.controller.policy is not self.order:  # it has failed too often, and was replaced
+        if self.rt.status().policy != type(self.order).__name__:  # it has failed too often, and was replaced
             self.rt.use(self.order)
         self.policy_raises.told.set()
         _await(lambda: not self.policy_raises.told.is_set())
 
     def controller_fails(self) -> None:
-        before = self.rt.controller.rebuilt
-        if self.rt.controller.policy is not self.order:
+        before = self.rt.status()
+        if before.policy != type(self.order).__name__:
             self.rt.use(self.order)
         fail_controller(self.rt)
-        _await(lambda: self.rt.controller.rebuilt > before)
+        _await(lambda: self.rt.status().controller_restarts > before.controller_restarts)
 
     def cut(self, names: list[str]) -> None:
         cut_lines(self.rt, names)
 
     def close_gate(self, seconds: float) -> None:
-        self.rt._gate.close()
+        self.rt.plane.gate.close()
         time.sleep(seconds)
-        self.rt._gate.open()
+        self.rt.plane.gate.open()
 
     def sink_fails(self, name: str) -> None:
         self.sinks[name].told.set()

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any, ClassVar
 
 from headway.model.decision import Decision, Grant, Hold
-from headway.model.message import Gone
+from headway.model.message import Use
 from headway.model.time import EventMs, WallMs
 from headway.model.view import Snapshot
 
@@ -46,7 +46,8 @@ class Driven:
         folder.mkdir(parents=True, exist_ok=True)
         self.hand = ByHand()
         self.rt = Runtime(spark, self.hand, journal=folder / "journal.db")
-        self.rt.controller.guards = ()
+        assert self.rt.plane is not None
+        self.rt.plane.post(Use(guards=()))
         self.folders = [folder / f"stream-{i}" for i in range(streams)]
         for place in self.folders:
             place.mkdir(exist_ok=True)
@@ -65,7 +66,7 @@ class Driven:
                 if mine:
                     self._write(place, mine)
             self.hand.steps.append(watermark_ms)
-            self.rt.controller.post(Gone(""))  # wake up
+            self.rt.use(self.hand)  # wake up
             self._wait()
 
     def stop(self) -> None:
@@ -99,8 +100,8 @@ class Driven:
 
     @property
     def _at_gate(self) -> bool:
-        tracker = self.rt.controller.queries.get(self.query.name)
-        return tracker is not None and tracker.waiting_since is not None
+        told = self.rt.status().query(self.query.name)
+        return told is not None and told.state == "at the gate"
 
 
 def number(key: int, rows: list[Any], state: int | None) -> tuple[list[tuple[Any, ...]], int]:

@@ -9,10 +9,12 @@ from math import inf
 
 import numpy as np
 
+from headway.estimate.ripe import ripe
 from headway.loop.inputs import InputTracker
 from headway.loop.kernel import Kernel
 from headway.model.arrays import Floats
 from headway.model.deadline import Deadlines, window
+from headway.model.declared import patience_declares
 from headway.model.message import InputSeen, InputSpec, PartSeen
 from headway.model.patience import PatiencePolicy
 from headway.model.time import EventMs, WallMs
@@ -45,7 +47,7 @@ class Waited:
 
 def replay(feed: Feed, policy: PatiencePolicy, window_ms: int = 1_000, by_key: bool = False) -> Waited:
     """Let the rows of `feed` come in, and close window after window as `policy` says; `by_key` tells partitions apart."""
-    slt_ms: int | None = getattr(policy, "slt_ms", None)
+    slt_ms = patience_declares(policy).slt_ms
     spec = InputSpec(feed.name, policy.delay_ms, policy=policy, slt_ms=slt_ms)
     tracker, parts, kernel = InputTracker(spec), _parts(feed, by_key), Kernel(Nothing())
     question = tracker.question("feed", lambda: "set")
@@ -61,8 +63,8 @@ def replay(feed: Feed, policy: PatiencePolicy, window_ms: int = 1_000, by_key: b
         if question is not None:
             kernel.ask(question, WallMs(at))
         read = upto
-        ripe = end if slt_ms is None else QueryView("", (tracker.view,), grid).ripe(WallMs(at))
-        while ripe is not None and end <= ripe:
+        reached = end if slt_ms is None else ripe(QueryView("", (tracker.view,), grid), WallMs(at))
+        while reached is not None and end <= reached:
             closed[end] = at
             end += window_ms
     closed_at = np.array([closed.get(int(e), inf) for e in belongs])

@@ -67,7 +67,7 @@ def silence(
         for sender in senders:
             sender.join()
         closed = _closed(query)
-        late = sum(i.view.late_rows for i in rt.controller.queries[name].inputs.values())
+        late = sum(count.rows for count in rt.late_counts() if count.reason == "late")
         got = _emitted(spark, name)
     return _outcome(feeds, got, closed, stream.epoch_ms, until, late)
 

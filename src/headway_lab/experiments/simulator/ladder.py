@@ -61,7 +61,7 @@ def climb(rung: Rung, policy: str, seed: int) -> dict[str, Any]:
     took = process_time() - began
     out = [w for w in world.windows if w.at >= WARM_MS]
     latencies = np.array([w.latency_ms for w in out] or [0])
-    watch = world.controller.watch
+    watch = world.controller.kernel.watch
     # The least work that a window's batch can have: all its rows worked off before.
     bound = least_mean_ms([(w.end + rung.patience_ms, fixed[w.query]) for w in out], rung.cores)
     return {

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from headway.model.declared import order_declares
 from headway.policy.order import FirstCome, HighestRate, Klink, RoundRobin, StreamBox
 from headway.sim import delays
 from headway.sim.operators import Engine, Trace
@@ -68,7 +69,7 @@ def simulate(case: Case, order: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
     engine = Engine(
         PIPELINES[case.workload](), case.queries, ORDERS[order], delays.parse(case.delay),
-        seed=seed, nodes=case.nodes, memory_policy=getattr(ORDERS[order], "memory", False), closed=case.closed,
+        seed=seed, nodes=case.nodes, memory_policy=order_declares(ORDERS[order]).memory, closed=case.closed,
         by_operator=order in BY_OPERATOR,
         holds=order in HOLDS,
     )  # fmt: skip

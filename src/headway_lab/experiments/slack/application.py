@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.errors import SettingError
-from headway.estimate.slack_curves import Learner
 from headway.model.arrays import Floats
 from headway.model.graph import Graph
-from headway.model.slack import Report
+from headway.model.slack import Learns, Report
 from headway.policy.slack import SlackPolicy, SlackSeen
 from headway.sim.gates import Gate, Tuples, no_tuples, together
 from headway_lab.experiments.slack.join import events
@@ -135,7 +134,7 @@ class World:
             for o in app.graph.operators
         }
 
-    def run(self, policy: SlackPolicy, start_ms: float = 0.0, learner: Learner | None = None) -> Trace:
+    def run(self, policy: SlackPolicy, start_ms: float = 0.0, learner: Learns | None = None) -> Trace:
         trace, out = Trace({o: [] for o in self.app.graph.operators}), []
         worst = dict.fromkeys(self.app.graph.operators, 0.0)
         slts: Mapping[str, float] = dict.fromkeys(self.app.graph.operators, start_ms)

@@ -10,7 +10,7 @@ import numpy as np
 from headway.estimate.slack_models import MODELS, fit, nrmse
 from headway.estimate.slack_reports import clock_features, columns
 from headway.model.graph import Edge, Graph
-from headway.model.slack import Report
+from headway.model.slack import Learned, Report
 from headway.policy.slack import MaxTimestamp, SlackPolicy, SLTuner, StaticSlack, TcpAdaptation
 from headway_lab.experiments.slack.application import Application, Operator, Trace, World
 from headway_lab.workloads.bus_delays import Growing, Holdup, Periodic, Prompt, reports
@@ -78,7 +78,7 @@ def application(scenario: Scenario, seed: int) -> Application:
 def simulate(scenario: Scenario, name: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
     policy = policies(scenario)[name]()
-    learner = policy.learner() if isinstance(policy, SLTuner) else None
+    learner = policy.learner() if isinstance(policy, Learned) else None
     began = process_time()
     with _one_thread():
         trace = World(application(scenario, seed), seed).run(policy, LOW_MS, learner)

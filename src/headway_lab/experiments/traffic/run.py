@@ -170,9 +170,9 @@ class _Watch:
             if (batch := batch_seen(report, self._name)) is not None:
                 out = max(0, report["sink"].get("numOutputRows") or 0)
                 self.watched.batches.append((batch.ended, batch.watermark or 0, out))
-        tracker = self._rt.controller.queries.get(self._name)
-        if tracker is not None:
-            views = [one.view for one in tracker.inputs.values()]
+        told = self._rt.status().query(self._name)
+        if told is not None and told.view is not None:
+            views = told.view.inputs
             waits = [view.patience_ms if view.slt_ms is None else view.slt_ms for view in views]
             self.watched.states.append((now_ms, max(waits), sum(view.late_rows for view in views)))
 

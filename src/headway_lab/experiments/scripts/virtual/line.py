@@ -7,10 +7,10 @@ that rule stands here once more, since virtual time has no JVM.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from headway.estimate.due import READ_MOST_MS
 from headway.model.message import InputSeen
 from headway.model.offset import ControlOffset
 from headway.model.time import LATEST
-from headway.model.view import READ_MOST_MS
 from headway.spark.channel import control
 
 SHIFT_MS = control.SHIFT_MS

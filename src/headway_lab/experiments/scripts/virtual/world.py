@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from headway.loop.capacity import Capacity
 from headway.loop.controller import Controller
 from headway.model.decision import OrderPolicy
 from headway.model.message import Asked, BatchSeen, Gone, Message, Started
@@ -67,7 +68,7 @@ Maker = Callable[["World"], Mind]
 
 def real(world: "World") -> Mind:
     """The controller that users run."""
-    return Controller(world.clock, order_policy(world.policy), world, Nothing(), world, slots=world.script.slots)
+    return Controller(world.clock, order_policy(world.policy), world, Nothing(), Capacity(world, world.script.slots))
 
 
 @dataclass

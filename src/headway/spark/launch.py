@@ -1,0 +1,114 @@
+"""How a query is started: what it reads and wants is looked up in its plan, and what cannot work is refused at once."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from headway.errors import HeadwayError, SettingError
+from headway.model.deadline import Grid
+from headway.model.declared import OrderDeclares
+from headway.model.message import QuerySpec
+from headway.spark.channel.control import CAN_END
+from headway.spark.plan import inspect
+from headway.spark.plane import Plane
+from headway.spark.profile import Profile, own_work, partitions, settled, usual
+from headway.spark.queries import Queries
+from headway.spark.sampling import refuse_unbounded
+from headway.spark.spec import spec_of
+from headway.spark.supervisor import check_restart
+from headway.spark.trigger import taken_over
+from headway.spark.writer import option_of, output_mode
+
+LOG = logging.getLogger("headway")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a user says of a query beside its writer; `Runtime.start` tells what each is for."""
+
+    name: str | None = None
+    windows: list[Grid] | None = None
+    every: str | int | None = None
+    checkpoint: str | None = None
+    table: str | None = None
+    group: str | None = None
+    restart: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Starts the queries of a runtime, under its gate if it has one."""
+
+    spark: Any
+    order: OrderDeclares
+    queries: Queries
+    plane: Plane | None
+
+    def start(self, writer: Any, wanted: Wanted) -> Any:
+        """Spark's query, which is looked after from now on."""
+        name, table = wanted.name or option_of(writer, "queryName"), wanted.table
+        if not name:
+            raise SettingError("name", name, "a name for the query: rt.start(writer, name=...)")
+        supervisor, plane = self.queries.supervisor, self.plane
+        supervisor.look()  # a run that died is told of before the next begins: else that would be taken for dead
+        if supervisor.alive(name):
+            raise SettingError("name", name, "a name that no running query of this runtime has")
+        if wanted.checkpoint is not None:
+            writer = writer.option("checkpointLocation", wanted.checkpoint)
+        if table is not None and not (isinstance(table, str) and table.strip()):
+            raise SettingError("table", table, "the name of a table, such as 'sales.per_minute'")
+        writer = writer.queryName(name)
+        check_restart(self.spark, writer, wanted.restart)
+        if plane is None:
+            return self.queries.begun(name, lambda: self._start_gateless(writer, name, table), wanted.restart)
+        writer, spec, profile = _specified(plane, writer, name, wanted)
+        return self.queries.begun(name, lambda: _start_gated(plane, writer, spec, profile, table), wanted.restart)
+
+    def _start_gateless(self, writer: Any, name: str, table: str | None) -> Any:
+        if self.order.every_ms:
+            writer = writer.trigger(processingTime=f"{self.order.every_ms} milliseconds")
+        context = self.spark.sparkContext
+        context.setLocalProperty("spark.scheduler.pool", name if self.order.pools else None)
+        try:
+            query = _begun(writer, usual(self.spark), table)  # settings for all policies: else a comparison would be of them
+        finally:
+            context.setLocalProperty("spark.scheduler.pool", None)
+        self.queries.handles[name] = query
+        return query
+
+
+def _specified(plane: Plane, writer: Any, name: str, wanted: Wanted) -> tuple[Any, QuerySpec, Profile]:
+    """The writer as Spark starts it under a gate, what the controller is told of it, and how its batches are run."""
+    writer, trigger = taken_over(writer, name, can_end=CAN_END or plane.by_jar)
+    seen = inspect(writer._df)
+    if not seen.inputs:
+        raise HeadwayError(f"query {name!r} has no watermark of Headway's: wrap an input in rt.watermark(...) first")
+    inputs = {i: plane.inputs[i] for i in seen.inputs}
+    plane.reports.groups.pop(name, None)
+    if wanted.group is not None:
+        if not any(i.log is not None for i in inputs.values()):
+            raise SettingError("group", wanted.group, "a query with an input that subscribes to Kafka topics")
+        plane.reports.groups[name] = wanted.group
+    mode = output_mode(writer)
+    if sampled := [i for i in seen.inputs if inputs[i].spec.sampling is not None]:
+        if len(sampled) > 1:
+            raise HeadwayError(f"query {name!r} has {len(sampled)} inputs of rt.approximate: one of them may be sampled")
+        refuse_unbounded(writer._df, name)
+        if mode not in (None, "Append"):
+            raise SettingError("outputMode", mode.lower(), "append: a sample is complete when its window ends")
+    specs = {label: i.spec for label, i in inputs.items()}
+    spec = spec_of(specs, name, seen, wanted.windows, wanted.every, trigger, mode in ("Update", "Complete"))
+    return writer, spec, max((i.profile for i in inputs.values()), key=lambda p: p.rows)
+
+
+def _start_gated(plane: Plane, writer: Any, spec: QuerySpec, profile: Profile, table: str | None) -> Any:
+    own_work(writer, profile)
+    query = plane.start(writer, spec, lambda: _begun(writer, profile, table))
+    LOG.info("query %r: %s", spec.name, profile.says(partitions(writer._df.sparkSession, profile)))
+    return query
+
+
+def _begun(writer: Any, profile: Profile, table: str | None) -> Any:
+    """The query as Spark starts it, with settings of its own; into the table, which Spark creates if there is none."""
+    with settled(writer._df.sparkSession, profile):
+        return writer.start() if table is None else writer.toTable(table)

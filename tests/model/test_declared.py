@@ -1,0 +1,83 @@
+"""What a policy declares: read once, with defaults, whoever wrote it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from headway.errors import SettingError
+from headway.model.deadline import window
+from headway.model.decision import Decision, Grant, Hold
+from headway.model.declared import (
+    ORDER,
+    PATIENCE,
+    SAMPLING,
+    OrderDeclares,
+    PatienceDeclares,
+    checked,
+    order_declares,
+    patience_declares,
+)  # fmt: skip
+from headway.model.time import WallMs
+from headway.model.view import Snapshot
+from headway.policy import order, patience
+from headway.policy.load import KINDS
+from headway.testing import VirtualInput, VirtualQuery, VirtualWorld
+
+
+class Plain:
+    """A user's own: a mind, and nothing else."""
+
+    def decide(self, snap: Snapshot) -> Decision:
+        waiting = [q for q in snap.waiting if q.due is None or q.due <= snap.now]
+        return Grant(waiting[0].name, None, "it waits") if waiting else Hold(WallMs(snap.now + 100), "nobody waits")
+
+
+@dataclass(frozen=True)
+class NearlyPatient:
+    delay_ms: int = 0
+    least_ms: int = 0
+    most_ms: int = 0
+
+    def decide(self, seen: Any) -> Any: ...
+
+
+def test_a_policy_that_declares_nothing_is_gated_and_looks_at_nothing_special() -> None:
+    assert order_declares(Plain()) == OrderDeclares(True, False, 0, None, False)
+    assert patience_declares(patience.Fixed("1 s")) == PatienceDeclares(None)
+
+
+def test_ours_declare_what_they_can() -> None:
+    assert not order_declares(order.Stock()).gated
+    assert order_declares(order.FairPools()).pools and order_declares(order.FixedTrigger(500)).every_ms == 500
+    assert order_declares(order.Klink(confidence=0.9, memory=True)) == OrderDeclares(confidence=0.9, memory=True)
+    assert order_declares(order.RoundRobin()).confidence is None
+    assert patience_declares(patience.SlackGate("2 s")).slt_ms == 2_000
+
+
+def test_a_policy_with_a_mind_and_nothing_else_runs() -> None:
+    world = VirtualWorld(Plain(), slots=1, seed=1)  # type: ignore[arg-type]
+    world.add(VirtualQuery("a", window("3 s"), (VirtualInput(),)))
+    world.run(10_000)
+    assert any(isinstance(entry.decided, Grant) for entry in world.notebook.entries)
+
+
+NEEDS = {"order": ORDER, "patience": PATIENCE, "sampling": SAMPLING}
+
+
+@pytest.mark.parametrize(("question", "name"), [(q, name) for q in NEEDS for name in KINDS[q]])
+def test_all_of_ours_have_what_their_question_needs(question: str, name: str) -> None:
+    made = KINDS[question][name]
+    checked(question, made(within="5 s") if name == "deadline" else made(), NEEDS[question], "a policy")
+
+
+@pytest.mark.parametrize("given", ["klink", None, 7, order.Klink])
+def test_what_is_no_policy_is_refused_in_one_line(given: Any) -> None:
+    with pytest.raises(SettingError, match="expected an order policy") as error:
+        checked("order", given, ORDER, "an order policy such as headway.order.Klink()")
+    assert "\n" not in str(error.value)
+
+
+def test_one_that_is_nearly_a_policy_is_told_what_it_lacks() -> None:
+    with pytest.raises(SettingError, match="a patience policy; this one has no memory_rows"):
+        checked("patience", NearlyPatient(), PATIENCE, "a patience policy")
