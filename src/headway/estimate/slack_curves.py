@@ -12,6 +12,8 @@ from headway.estimate.slack_period import period_of
 from headway.estimate.slack_reports import History, columns, phase_features
 from headway.model.slack import Curve, Report
 
+SIGMAS = 2.0  # by which a latency may be longer than expected
+
 
 class Learner:
     """Two models for each operator, of latency and of slack-ready tuples, learnt anew each period from a sliding history.
@@ -30,7 +32,6 @@ class Learner:
         keep: int = 300,
         enough: int = 12,
         refit_every: int = 60,
-        sigmas: float = 2.0,
         pace_ms: float = 0.0,
     ) -> None:
         """`pace_ms` is how far apart the moments are at which somebody looks what has come in."""
@@ -40,7 +41,7 @@ class Learner:
             raise SettingError("slack.keep", keep, f"at least {max(3, enough)} reports")
         self.thresholds = np.array(thresholds, dtype=np.float64)
         self.estimator = known(estimator)
-        self.period_s, self.keep, self.enough, self.refit_every, self.sigmas = period_s, keep, enough, refit_every, sigmas
+        self.period_s, self.keep, self.enough, self.refit_every = period_s, keep, enough, refit_every
         self.pace_ms = pace_ms
         self.histories: dict[str, History] = {}
         self.cycles: dict[str, float | None] = {}
@@ -71,7 +72,7 @@ class Learner:
         grew = last.waiting_ms - history.reports[-2].waiting_ms
         least = np.minimum(self.thresholds, last.waiting_ms + max(0.0, grew)) + extra
         most = np.minimum(self.thresholds, last.waiting_ms + self.period_s * 1000) + extra
-        bounded = np.clip(mean + self.sigmas * sd, np.minimum(least, most), most)
+        bounded = np.clip(mean + SIGMAS * sd, np.minimum(least, most), most)
         expected = np.maximum(slack_ready.predict(x)[0], 0.0)
         return Curve(self.thresholds, np.maximum.accumulate(bounded), np.minimum.accumulate(expected))
 

@@ -112,8 +112,9 @@ class Controller(Inbox):
                 reply(self.status())
             case Drain():
                 self._drains.add(message)
-            case Reached():
-                self._reached(message)
+            case Reached(source=source, at=at):
+                ours = replace(message, at=WallMs(at - self._steps.skew_ms()))
+                roster.reached(source, self._logs.reached(ours))
             case _:
                 pass
 
@@ -143,19 +144,6 @@ class Controller(Inbox):
         if self._steps.follow([i.agrees for i in tracker.inputs.values()], skew):
             self._logs.forget()  # they count by the clock that was wrong
             self._begin_anew()
-
-    def _reached(self, message: Reached) -> None:
-        """A broker has told how far a log has come."""
-        log = self._logs.reached(replace(message, at=WallMs(message.at - self._steps.skew_ms())))
-        for name, tracker in self.queries.items():
-            try:
-                changed, news = tracker.reached(message.source, log)
-            except Exception as error:
-                raise QueryTrouble(name) from error
-            if changed:
-                self.roster.views.changed(name)
-            if news:
-                self.kernel.journal.note(self.clock.now(), name, news)
 
     def _leave(self, name: str, state: State, error: str | None = None) -> bool:
         """A query is ours no longer; False if it was not before."""

@@ -1,6 +1,6 @@
 """What is known of one input of a query, and of its partitions: how far it has come, how late its rows are, who waits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -39,7 +39,7 @@ class InputTracker:
     read_at: WallMs | None = None
     first_at: WallMs = WallMs(0)  # when it was first read
     confidence: float = 0.95
-    parts: dict[int, "PartTracker"] = field(default_factory=dict)
+    parts: "Parts" = field(init=False)
     standing: Standing = CALM  # of the partitions of its log, by the broker
     behind_since: dict[Part, WallMs] = field(default_factory=dict)
     read: ReadSoFar | None = None  # of that log
@@ -51,6 +51,7 @@ class InputTracker:
         self.view = InputView(
             self.spec.name, self.spec.patience_ms, slt_ms=self.spec.slt_ms, held_most_ms=self.spec.idle_after_ms
         )
+        self.parts = Parts(self.spec.idle_after_ms)
         policy = self.spec.policy or self.spec.sampling
         most_ms = self.spec.patience_ms if policy is None else policy.most_ms
         self.liveness = Liveness(self.spec.idle_after_ms, most_ms, watched=self.spec.source is not None)
@@ -86,16 +87,11 @@ class InputTracker:
         self.epochs = self.epochs.read(by_ours)
         if swept:
             self.epochs = self.epochs.swept()
-        for part in seen.parts:
-            self.parts.setdefault(part.part, PartTracker()).saw(part, began)
+        self.parts.saw(seen.parts, began)
         if self.sampler is not None:
             self.sampler.saw(seen)
         elif self.asks:
             self._learn_delays(seen)
-        # By a wall clock that was set back all rows are ahead, and `newest` knows none.
-        newest = seen.foremost if seen.newest is None and skew_ms < 0 else seen.newest
-        if newest is not None and newest > began + LEAD_MS:
-            newest = None  # they are ahead of ours as well
         self.view = replace(
             self.view,
             rows_per_s=self.rate.rows_per_s,
@@ -105,7 +101,7 @@ class InputTracker:
             # A sample's window waits for nobody's delay. Of others what is known changes when an epoch ends, with a sweep.
             delay=self.epochs.view(self.confidence) if swept and self.sampler is None else self.view.delay,
         )
-        self._heard = _Heard(by_ours, newest, seen.foremost, began, asked)
+        self._heard = _Heard(by_ours, _newest(seen, began, skew_ms), seen.foremost, began, asked)
         if not self.asks:
             self._wait(self.spec.patience_ms)
 
@@ -117,12 +113,12 @@ class InputTracker:
             self.liveness.saw(
                 heard.delays, heard.newest, heard.foremost, heard.began, self._keeps_up_ms(patience_ms), heard.asked
             )
-        slow = self._slow(at, patience_ms)
+        slow = self.parts.slow(at, patience_ms)
         frontier, slowest = self._reached(slow, at)
         self.view = replace(self.view, patience_ms=patience_ms, frontier=frontier, slowest=slowest)
         self._judge(bool(slow))
 
-    def _reached(self, slow: list["PartTracker"], now: WallMs) -> tuple[EventMs | None, EventMs | None]:
+    def _reached(self, slow: Sequence["PartTracker"], now: WallMs) -> tuple[EventMs | None, EventMs | None]:
         """How far its rows have come, and those of the partition that is furthest behind; None: not known."""
         if self.liveness.newest is None:
             return None, None
@@ -132,8 +128,8 @@ class InputTracker:
             return frontier, None if self.liveness.watched else frontier  # a broker knows of partitions that are behind
         # No source has come further than the clock: rows from the future must not make the present late.
         frontier = EventMs(min(frontier, now))
-        speaking = [p.newest for p in self.parts.values() if self._speaks(p, now)]
-        unheard = len(self.parts) < self.spec.parts and self._within_idle(now - self.first_at)
+        speaking = [p.newest for p in self.parts.speaking(now)]
+        unheard = self.parts.unheard(self.spec.parts, now - self.first_at)
         return frontier, None if unheard else EventMs(min([*speaking, frontier]))
 
     def _judge(self, slow_parts: bool) -> None:
@@ -155,16 +151,6 @@ class InputTracker:
     def _least_ms(self) -> int:
         """Rows older than this when they are read are told of by the tenth of a second."""
         return self.spec.patience_ms if self.spec.policy is None else self.spec.policy.least_ms
-
-    def _within_idle(self, ms: int) -> bool:
-        return self.spec.idle_after_ms is None or ms < self.spec.idle_after_ms
-
-    def _speaks(self, part: "PartTracker", now: WallMs) -> bool:
-        return self._within_idle(now - part.rows_at)
-
-    def _slow(self, now: WallMs, patience_ms: int) -> list["PartTracker"]:
-        """Partitions that speak, but even whose last rows were older than our patience."""
-        return [p for p in self.parts.values() if self._speaks(p, now) and p.fastest_ms > patience_ms]
 
     def _learn_delays(self, seen: InputSeen) -> None:
         assert self.spec.policy is not None, "only a policy asks for delays"
@@ -228,7 +214,7 @@ class InputTracker:
     def found_none(self, at: WallMs, asked: WallMs | None = None) -> None:
         """We looked then, and there was nothing to read: not even a batch tells of it."""
         self.liveness.saw((), None, None, at, self._keeps_up_ms(self.view.patience_ms), asked)
-        self._judge(bool(self._slow(at, self.view.patience_ms)))
+        self._judge(bool(self.parts.slow(at, self.view.patience_ms)))
 
 
 class _Heard(NamedTuple):
@@ -239,6 +225,14 @@ class _Heard(NamedTuple):
     foremost: EventMs | None
     began: WallMs
     asked: WallMs | None
+
+
+def _newest(seen: InputSeen, began: WallMs, skew_ms: int) -> EventMs | None:
+    """The newest event time that can be believed."""
+    # By a wall clock that was set back all rows are ahead, and `newest` knows none.
+    newest = seen.foremost if seen.newest is None and skew_ms < 0 else seen.newest
+    # They may be ahead of ours as well.
+    return None if newest is not None and newest > began + LEAD_MS else newest
 
 
 @dataclass
@@ -252,6 +246,32 @@ class PartTracker:
     def saw(self, seen: PartSeen, began: WallMs) -> None:
         self.newest, self.rows_at = max(self.newest, seen.newest), began
         self.fastest_ms = seen.fastest_ms
+
+
+@dataclass
+class Parts:
+    """The partitions of an input that are told apart."""
+
+    idle_after_ms: int | None  # one that is silent for longer holds nobody back
+    _known: dict[int, PartTracker] = field(default_factory=dict)
+
+    def saw(self, parts: Iterable[PartSeen], began: WallMs) -> None:
+        for part in parts:
+            self._known.setdefault(part.part, PartTracker()).saw(part, began)
+
+    def speaking(self, now: WallMs) -> list[PartTracker]:
+        return [p for p in self._known.values() if self._within_idle(now - p.rows_at)]
+
+    def slow(self, now: WallMs, patience_ms: int) -> list[PartTracker]:
+        """Partitions that speak, but even whose last rows were older than our patience."""
+        return [p for p in self.speaking(now) if p.fastest_ms > patience_ms]
+
+    def unheard(self, expected: int, for_ms: int) -> bool:
+        """One of so many has not spoken since the input was first read, and that is not long ago."""
+        return len(self._known) < expected and self._within_idle(for_ms)
+
+    def _within_idle(self, ms: int) -> bool:
+        return self.idle_after_ms is None or ms < self.idle_after_ms
 
 
 def late_rows(seen: InputSeen, refused_below: EventMs, told_below: int, read_at: int) -> int:

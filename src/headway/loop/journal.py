@@ -17,6 +17,7 @@ from typing import Any
 from headway.errors import HeadwayError, aloud
 from headway.loop import codec, journal_file
 from headway.loop.backlog import Backlog
+from headway.loop.journal_rows import Item, Rows, moment, write_note
 from headway.loop.kernel import Entry
 from headway.loop.questions.order import NAME as ORDER
 from headway.model.message import BatchSeen
@@ -35,8 +36,8 @@ class Journal:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._backlog: Backlog[tuple[str, Any]] = Backlog(MOST_WAITING)
-        self._known: dict[str, tuple[QueryView, int]] = {}
+        self._backlog: Backlog[Item] = Backlog(MOST_WAITING)
+        self._rows = Rows()
         self._db: sqlite3.Connection | None = journal_file.opened(self.path)
         self._written = FORGET_EVERY  # since it was last tidied up: runs that are too short to do so may share a file
         self._trouble: str | None = None  # since the last commit
@@ -79,31 +80,31 @@ class Journal:
         if self._db is not None:
             self._db.close()
 
-    def _commit(self, items: list[tuple[str, Any]]) -> None:
+    def _commit(self, items: list[Item]) -> None:
         if self._db is None:
             self._db = journal_file.opened(self.path)
         db = self._db
         db.execute("begin immediate")  # another runtime may write to the same file
         if tidy := self._written >= FORGET_EVERY:
             journal_file.forget(db)
-            self._known.clear()
+            self._rows.forget()
         (oldest,) = db.execute("select coalesce(min(id), 0) from views").fetchone()
         # The other runtime may have forgotten views that we still refer to.
-        self._known = {name: known for name, known in self._known.items() if known[1] >= oldest}
+        self._rows.forget(oldest)
         lost = self._backlog.lost
         if lost or self._trouble:
-            self._write_gap(_at(*items[0]), lost)
-        unfit = [error for kind, item in items if (error := self._write(kind, item)) is not None]
+            self._write_gap(db, moment(items[0]), lost)
+        unfit = [error for item in items if (error := self._write(db, item)) is not None]
         db.execute("commit")
         self._written = len(items) + (0 if tidy else self._written)
         self._backlog.told(lost)
         self._backlog.drop(len(unfit))
         self._trouble = repr(unfit[0]) if unfit else None
 
-    def _failed(self, items: list[tuple[str, Any]], error: Exception) -> None:
+    def _failed(self, items: list[Item], error: Exception) -> None:
         """Nothing of these items is in the file. What is wrong with it may be mended by a new start."""
         self._trouble = " ".join(str(error).split())
-        self._known.clear()
+        self._rows.forget()
         self._backlog.give_back(items)
         if self._db is not None:
             with suppress(sqlite3.Error):
@@ -117,77 +118,28 @@ class Journal:
             self._said.add(what)
             aloud(f"the journal {self.path} {text}")
 
-    def _write(self, kind: str, item: Any) -> Exception | None:
+    def _write(self, db: sqlite3.Connection, item: Item) -> Exception | None:
         """What is wrong with an item that no journal could hold: it would not go in later either, and keeps nobody out."""
         try:
-            getattr(self, f"_write_{kind}")(item)
+            self._rows.write(db, item)
         except Exception as error:
             if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
                 raise  # it is the disk, or the file is damaged
-            self._say("item", f"cannot hold one {kind} ({error!r}), which is left out")
+            self._say("item", f"cannot hold one {item[0]} ({error!r}), which is left out")
             return error
         return None
 
-    def _write_gap(self, at: WallMs, lost: int) -> None:
+    def _write_gap(self, db: sqlite3.Connection, at: WallMs, lost: int) -> None:
         """A note of the journal's own, which concerns every query."""
         why = self._why
         missing = f"{lost} decisions, batches and notes before this are missing" if lost else "nothing is missing"
         if lost:
             self._say("loss", f"lacks decisions, batches or notes: {why}; how many is noted in it")
-        self._write_note((at, "", f"journal: {why}; {missing}"))
-
-    def _write_entry(self, entry: Entry) -> None:
-        kind, because = type(entry.decided).__name__.lower(), entry.decided.because
-        about = (entry.question, entry.scope, entry.policy)
-        if entry.question == ORDER:  # its view is of all queries, most of which have been written before
-            views = [self._view_id(view) for view in entry.seen.queries]
-            query = getattr(entry.decided, "query", "") or getattr(entry.proposed, "query", "")
-            texts = (codec.dumps(entry.decided), codec.dumps(entry.proposed), entry.receipt)
-            slots, memory, seen = entry.seen.slots, codec.dumps(entry.seen.memory), None
-        else:
-            views, query = [], entry.scope.partition("/")[0]
-            texts = (codec.tell(entry.decided), codec.tell(entry.proposed), entry.receipt)
-            slots, memory, seen = 0, codec.tell(entry.memory), codec.tell(entry.seen)
-        self._insert("entries", (entry.at, query, kind, because, *texts, slots, memory, json.dumps(views), *about, seen))
-
-    def _write_batch(self, item: tuple[BatchSeen, int]) -> None:
-        b, late = item
-        row = (b.ended, b.query, b.batch, b.began, b.took_ms, sum(i.rows for i in b.inputs), b.watermark, late, b.dropped,
-               b.state_rows, b.state_bytes)  # fmt: skip
-        self._insert("batches", row)
-
-    def _write_note(self, item: tuple[WallMs, str, str]) -> None:
-        at, query, text = item
-        self._insert("notes", (at, query, text[: journal_file.NOTE_LETTERS]))
-
-    def _view_id(self, view: QueryView) -> int:
-        known = self._known.get(view.name)
-        if known is not None and known[0] is view:
-            return known[1]
-        number = self._insert("views", (view.name, codec.dumps(view)))
-        self._known[view.name] = (view, number)
-        return number
+        write_note(db, at, "", f"journal: {why}; {missing}")
 
     @property
     def _why(self) -> str:
         return f"it could not be written ({self._trouble})" if self._trouble else "the disk was slower than the decisions"
-
-    def _insert(self, table: str, row: tuple[Any, ...]) -> int:
-        assert self._db is not None, "rows are written between the begin and the end of a commit"
-        holes = ",".join("?" * len(row))
-        return self._db.execute(f"insert into {table} values (null,{holes})", row).lastrowid or 0
-
-
-def _at(kind: str, item: Any) -> WallMs:
-    """The moment that an item is of."""
-    match kind:
-        case "entry":
-            at = item.at
-        case "batch":
-            at = item[0].ended
-        case _:
-            at = item[0]
-    return WallMs(at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from headway.loop.kernel import Kernel
+from headway.loop.partitions import Partitions
 from headway.loop.questions.slack import NAME as SLACK
 from headway.loop.roll import Roll
 from headway.loop.tracker import QueryTracker
@@ -71,6 +72,18 @@ class Roster:
         for question in self._asked[name]:
             if question[0] != SLACK:  # due when something was learnt
                 self._kernel.due(*question)
+
+    def reached(self, source: str, log: Partitions) -> None:
+        """A log has come so far; its readers are told."""
+        for name, tracker in self.queries.items():
+            try:
+                changed, news = tracker.reached(source, log)
+            except Exception as error:
+                raise QueryTrouble(name) from error
+            if changed:
+                self.views.changed(name)
+            if news:
+                self._kernel.journal.note(self._clock.now(), name, news)
 
     def runs_since(self, name: str) -> WallMs | None:
         """When the batch that a query runs was let through; None if it runs none."""

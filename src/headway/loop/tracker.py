@@ -28,7 +28,7 @@ class QueryTracker:
         self.threshold = _threshold(spec)
         # A run that ends by itself is measured by its rows: the clock would have it wait for rows that it will not read.
         inputs = [replace(i, idle_after_ms=None) if spec.bounded else i for i in spec.inputs]
-        self.inputs = {i.name: InputTracker(i, confidence=confidence, sampler=self._sampler(i)) for i in inputs}
+        self.inputs = {i.name: InputTracker(i, confidence=confidence, sampler=_sampler(spec, i)) for i in inputs}
         self.cost = BatchCost()
         self.start = ControlOffset()
         self.waiting_since: WallMs | None = None
@@ -51,15 +51,6 @@ class QueryTracker:
         self._view: QueryView | None = None
         self._late_before = 0  # rows, when the threshold was last thought about
         self._slts = [0.0, 0.0]  # thresholds under which the last watermark was announced, and the one that is swept
-
-    def _sampler(self, given: InputSpec) -> Sampler | None:
-        if given.sampling is None:
-            return None
-        sampler = Sampler(given.sampling, self.spec.deadlines, self.spec.window_ms)
-        for seen in (i for batch in self.spec.past for i in batch.inputs if i.name == given.name):
-            sampler.saw(seen)
-        sampler.sampling = given.sampling.decide(sampler.view)
-        return sampler
 
     def questions(self) -> list[Question[Any, Any, Any]]:
         """What is asked about it and its inputs."""
@@ -260,6 +251,17 @@ class QueryTracker:
                 )
             )
         return self._view
+
+
+def _sampler(spec: QuerySpec, given: InputSpec) -> Sampler | None:
+    """With what was told of the input before a restart."""
+    if given.sampling is None:
+        return None
+    sampler = Sampler(given.sampling, spec.deadlines, spec.window_ms)
+    for seen in (i for batch in spec.past for i in batch.inputs if i.name == given.name):
+        sampler.saw(seen)
+    sampler.sampling = given.sampling.decide(sampler.view)
+    return sampler
 
 
 def _threshold(spec: QuerySpec) -> Threshold | None:

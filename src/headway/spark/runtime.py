@@ -72,7 +72,7 @@ class Runtime:
         """Who decides whose batch runs next; `use` names another."""
         return self._order
 
-    # ---- inputs
+    # ---- inputs. These calls have many settings: each has a name, a default and a line here, where users look for it.
 
     def watermark(
         self,

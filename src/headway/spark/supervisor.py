@@ -87,7 +87,7 @@ class Supervisor:
                 if name in (None, watched.name) and not watched.final:
                     watched.again = watched.due = None
                     if watched.state == "restarting":
-                        self._turn(watched, "failed")
+                        _turn(watched, "failed")
             restarting = self._restarting
         for thread in restarting:  # they stop what they have started
             thread.join(CLOSE_S)
@@ -97,7 +97,7 @@ class Supervisor:
         with self._lock:
             if (watched := self._watched.get(name)) is not None and not watched.final:
                 watched.error = error
-                self._turn(watched, "ended" if error is None else "failed")
+                _turn(watched, "ended" if error is None else "failed")
 
     def failed(self) -> Watched | None:
         """A query that has failed, and is not to be started again."""
@@ -114,7 +114,7 @@ class Supervisor:
                 if watched.state is None and not watched.query.isActive:
                     error = watched.query.exception()
                     if error is None:
-                        self._turn(watched, "ended")
+                        _turn(watched, "ended")
                     else:
                         self._died(watched, error)
 
@@ -140,17 +140,13 @@ class Supervisor:
         pause_ms = None if watched.again is None else watched.restarts.pause_ms
         text = f"query {watched.name!r} has failed: {says(error)}"
         if pause_ms is None:
-            self._turn(watched, "failed")
+            _turn(watched, "failed")
         else:
-            self._turn(watched, "restarting")
+            _turn(watched, "restarting")
             watched.due = time.monotonic() + pause_ms / 1000
             text += f"; it is started again in {pause_ms / 1000:g} s, {watched.restarts.used} of {watched.restarts.most}"
         self._say(text)
         self._tell(Failed(watched.name, says(error)))
-
-    @staticmethod
-    def _turn(watched: Watched, state: State) -> None:
-        watched.state, watched.since, watched.due = state, WallMs(time.time_ns() // 1_000_000), None
 
     def _begin_again(self) -> None:
         with self._lock:
@@ -184,6 +180,10 @@ class Supervisor:
             self._say(f"query {watched.name!r} runs again")
         else:  # the runtime was stopped meanwhile
             query.stop()
+
+
+def _turn(watched: Watched, state: State) -> None:
+    watched.state, watched.since, watched.due = state, WallMs(time.time_ns() // 1_000_000), None
 
 
 def check_restart(spark: Any, writer: Any, restart: Any) -> None:

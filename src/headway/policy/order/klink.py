@@ -197,6 +197,7 @@ def batches_before(seen: Columns, slack: Floats, now: WallMs, price: float, most
     return best_at, best_k
 
 
+# Eight arguments: the terms of the equation, by their names.
 def expected_slack(
     now: float, cost: Floats, low: Floats, high: Floats, mean: Floats, sd: Floats, release: Floats, step: float
 ) -> Floats:

@@ -23,6 +23,7 @@ GREETING_S = 10  # nobody may hold a thread for longer without knowing the secre
 CLAIM_S = 50  # within which the start of a query returns; its source waits a little longer than that
 
 
+# Twenty methods: one lock is over all of them, whoever calls: those who start queries, the controller, or a line.
 class Gate:
     """Accepts control sources, turns what they ask into messages, and writes the answers."""
 
