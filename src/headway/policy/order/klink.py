@@ -66,8 +66,11 @@ class Klink:
             name = min(snap.queries[i].name for i in np.flatnonzero(wanted == soonest))
             return Hold(WallMs(ceil(soonest)), because=f"{name} is next, in {soonest - now:.0f} ms")
         # A window that is due goes before a batch that only reads, unless that has been put off for as long again.
-        can_wait = due & (seen.reads_every > 0) & (now - wanted < np.maximum(seen.reads_every, _reads_total_ms(snap)))
-        first = np.flatnonzero(due & ~can_wait if (due & ~can_wait).any() else due)
+        first = np.flatnonzero(due)
+        if (seen.reads_every[first] > 0).any():
+            put_off = np.maximum(seen.reads_every, _reads_total_ms(snap))
+            urgent = due & ((seen.reads_every == 0) | (now - wanted >= put_off))
+            first = np.flatnonzero(urgent) if urgent.any() else first
         rank = self._rank(seen.take(first), slack[first], now)
         best = min(first[rank == rank.min()].tolist(), key=lambda i: snap.queries[i].name)
         chosen, crowd = snap.queries[best], len(first)
@@ -122,9 +125,10 @@ class Klink:
         those that are due and moves those whose rows come in several batches; for the rest, most queries at most moments, it
         is not worked out."""
         now, seen = snap.now, snap.columns
-        # Batches that only read are put off if there are so many of them that they would fill the slots.
-        put_off = np.where(seen.reads_every > 0, np.maximum(0.0, _reads_total_ms(snap) - seen.reads_every), 0.0)
-        wanted = np.where(seen.waiting, seen.due + put_off, inf)
+        wanted = np.where(seen.waiting, seen.due, inf)
+        if (only_read := seen.reads_every > 0).any():
+            # They are put off if there are so many of them that they would fill the slots.
+            wanted[only_read] += np.maximum(0.0, _reads_total_ms(snap) - seen.reads_every[only_read])
         slack = np.full(len(wanted), inf)
         matters = np.flatnonzero(seen.waiting & (~whole | (wanted <= now)))
         if len(matters):
