@@ -1,5 +1,6 @@
 """The loop that runs everything: one thread reads messages, asks the policy, and answers the gate."""
 
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Protocol
 
@@ -11,7 +12,7 @@ from headway.loop.inbox import Inbox
 from headway.loop.kernel import Kernel, Log
 from headway.loop.lessons import Aside, Lessons, at_once
 from headway.loop.partitions import Logs
-from headway.loop.questions.order import order
+from headway.loop.questions.order import Standing, order
 from headway.loop.roster import Roster
 from headway.loop.tracker import QueryTracker
 from headway.loop.trouble import QueryTrouble
@@ -73,6 +74,7 @@ class Controller(Inbox):
         self._lessons = Lessons(self.kernel, aside, self.post)
         self._steps = ClockSteps(clock, lambda text: journal.note(clock.now(), "", text))
         self._drains = Drains()
+        self._standing = Standing()
 
     def take(self, message: Message) -> None:
         """Update what is known."""
@@ -187,9 +189,12 @@ class Controller(Inbox):
         self.capacity.read_gauge(self.clock.now())
         for name in self._drains.settle(self.queries, self.roster.afloat):
             self._leave(name, "ended")
+        later = WallMs(self.clock.now() + GAUGE_EVERY_MS)
+        if (until := self._standing.until(self.clock.now(), _decided_by(self))) is not None:
+            return min(until, later)
         while isinstance(decided := self.tick(), Grant):
             pass
-        later = WallMs(self.clock.now() + GAUGE_EVERY_MS)
+        self._standing.hold(decided, _decided_by(self))
         return later if decided is None else min(decided.until, later)
 
     def tick(self) -> Decision | None:
@@ -219,3 +224,8 @@ class Controller(Inbox):
             raise QueryTrouble(decided.query) from error
         self._leave(decided.query, "ended")
         return "refused: the query is gone"
+
+
+def _decided_by(it: Controller) -> Hashable:
+    """What the order is decided by, besides the time: as long as this is the same, a hold stands."""
+    return it.roster.views.version, it.capacity.now, it.capacity.pressure.view().pressed, id(it.policy), id(it.guards)

@@ -18,16 +18,20 @@ class Views:
         self._rows: dict[str, int] = {}
         self._columns: Columns | None = None  # None: queries have come or gone
         self._changed: set[str] = set()
+        self.version = 0  # another one when a decision might be another one
 
     def changed(self, name: str) -> None:
+        self.version += 1
         self._changed.add(name)
 
     def begin_anew(self) -> None:
+        self.version += 1
         self._columns = None
         self._changed.clear()
 
     def joined(self, tracker: QueryTracker) -> None:
         """A query that was not there before."""
+        self.version += 1
         if self._columns is not None:
             self._rows[tracker.spec.name] = len(self._views)
             self._views.append(view := tracker.view())

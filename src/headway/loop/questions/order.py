@@ -1,6 +1,6 @@
-"""Whose batch runs next? Asked in every turn, until it is answered with nobody."""
+"""Whose batch runs next? Asked until it is answered with nobody, and again when that might be answered otherwise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from headway.loop.kernel import Question, without_memory
 from headway.model.decision import Decision, Grant, Guard, Hold, OrderPolicy
@@ -18,6 +18,24 @@ def order(
     act: Callable[[Decision, WallMs], str],
 ) -> Question[Snapshot, None, Decision]:
     return Question(NAME, "", policy, without_memory(policy), see, act, None, guards, is_news)
+
+
+class Standing:
+    """The last hold. It stands until its time is over, or until something that it was decided by has changed."""
+
+    def __init__(self) -> None:
+        self._hold: Hold | None = None
+        self._by: Hashable = None
+
+    def hold(self, decided: Decision | None, by: Hashable) -> None:
+        """That was the last answer, and it was decided by this."""
+        self._hold, self._by = decided if isinstance(decided, Hold) else None, by
+
+    def until(self, now: WallMs, by: Hashable) -> WallMs | None:
+        """Until when nobody needs to be asked; None: the question is due."""
+        if self._hold is None or self._by != by or now >= self._hold.until:
+            return None
+        return self._hold.until
 
 
 def is_news(decided: Decision, before: Decision | None) -> bool:
