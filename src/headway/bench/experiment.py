@@ -22,6 +22,7 @@ from headway.bench.tasks import Stage, Task
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import broker
 from headway.model.decision import OrderPolicy
+from headway.model.declared import order_declares
 from headway.policy.load import order_policy
 
 # What a session needs for FairPools, which leaves everybody else as without it.
@@ -132,7 +133,7 @@ class Bench:
         `stock` is Spark as it comes; `stock-tuned`, and everybody else, runs with the tuned settings.
         """
         orders = [policy_named(p) for p in policies]
-        if len(orders) > 1 and not all(o.gated for o in orders):
+        if len(orders) > 1 and not all(order_declares(o).gated for o in orders):
             raise HeadwayError("only gated policies can take turns over the same queries")
         yield from _Play(self, list(policies), orders, setting, seed, say).play()
 
@@ -191,7 +192,7 @@ def slots_named(text: str) -> int | Literal["auto"]:
     _, fixed, slots = text.partition("@")
     if not fixed:
         return "auto"
-    if not re.fullmatch(r"[1-9]\d*", slots) or not policy_named(text).gated:
+    if not re.fullmatch(r"[1-9]\d*", slots) or not order_declares(policy_named(text)).gated:
         raise SettingError("policies", text, "a gated policy and a number of slots, such as klink@2")
     return int(slots)
 
@@ -210,7 +211,7 @@ class _Play:
         )  # stopping a gateless query breaks off its batch, which Spark calls an error
         self.names, self.orders, self.setting, self.seed, self.say = names, orders, setting, seed, say
         self.spark = bench.session("plain" if names[0] == "stock" else setting.profile)
-        a_second = 3 if orders[0].gated else 20  # batches of one query, at most
+        a_second = 3 if order_declares(orders[0]).gated else 20  # batches of one query, at most
         self.spark.conf.set(
             "spark.sql.streaming.numRecentProgressUpdates", str(a_second * (setting.seconds + setting.settle) + 100)
         )
@@ -252,16 +253,16 @@ class _Play:
     def _start(self) -> None:
         self.tasks = self.stage.tasks
         # Without a gate queries may start side by side; the gate takes them one by one to know who is who.
-        with ThreadPoolExecutor(1 if self.orders[0].gated else 2) as pool:
+        with ThreadPoolExecutor(1 if order_declares(self.orders[0]).gated else 2) as pool:
             started = pool.map(self._start_one, self.tasks, self.tables)
             for done, query in enumerate(started, start=1):
                 self.queries.append(query)
                 self.say(f"starting {done}/{len(self.tasks)}", 0.0)
 
     def _start_one(self, task: Task, table: str) -> Any:
-        arrival = task.arrival if self.rt.order.gated else None
+        arrival = task.arrival if order_declares(self.rt.order).gated else None
         marked = self.rt.watermark(task.rows(self.spark), "event_time", self.setting.patience_ms, arrival=arrival)
-        if not self.orders[0].gated and self.names[0] != "stock":
+        if not order_declares(self.orders[0]).gated and self.names[0] != "stock":
             marked = marked.coalesce(1)  # as the gated ones have it: one task a batch, and no shuffle
         writer = self.sink.writer(task.result(marked), table)
         query = self.rt.start(writer, name=table, checkpoint=f"{self.folder}/{table}")
@@ -271,7 +272,7 @@ class _Play:
         return query
 
     def _stretch(self, name: str, order: OrderPolicy) -> _Stretch:
-        if order.gated:
+        if order_declares(order).gated:
             self.rt.use(order, slots=slots_named(name))
         let_pass(f"{name}: settling", self.setting.settle, self.say)
         decide = self.rt.status().decided_ms
