@@ -7,7 +7,6 @@ both in virtual time; on Spark they are `hw.Runtime(spark, order=Impatient())` a
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from headway.model.deadline import window
 from headway.model.decision import Decision, Grant, Hold
@@ -21,8 +20,6 @@ from headway.testing import VirtualInput, VirtualQuery, VirtualWorld
 @dataclass(frozen=True)
 class Impatient:
     """Of the windows that are due, the one that has been due for longest; nobody runs before."""
-
-    gated: ClassVar[bool] = True
 
     def decide(self, snap: Snapshot) -> Decision:
         waiting = [query for query in snap.waiting if query.due is not None]

@@ -22,7 +22,6 @@ REASONS: dict[str, str] = {
     "headway/spark/runtime.py: Runtime.start: arguments": CALL,
     "headway/spark/session.py: session: arguments": CALL,
     "headway/policy/order/klink.py: expected_slack: arguments": "the terms of Eq. 8, by their names",
-    "headway/spark/channel/gate.py: Gate: methods": "one lock, and three kinds of callers under it",
 }
 # In rooms that are being rebuilt: worlds and experiments. Nothing new goes here.
 REBUILT = {

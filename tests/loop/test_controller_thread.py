@@ -28,9 +28,11 @@ from headway.model.message import (
     Use,
 )
 from headway.model.offset import ControlOffset
+from headway.model.status import InputStatus
 from headway.model.time import EventMs, SystemClock, VirtualClock, WallMs
 from headway.model.view import Snapshot
 from headway.policy.order import Klink, RoundRobin
+from headway.policy.sampling import Everything
 from headway.testing import Notebook, VirtualQuery, VirtualWorld
 
 FRESH = ControlOffset()
@@ -377,3 +379,53 @@ def test_another_policy_and_other_slots_come_as_a_message() -> None:
     assert world.controller.policy is other and world.controller.capacity.now == 3
     world.controller.take(Use(slots="auto"))
     assert world.controller.policy is other and world.controller.capacity.now == world.controller.capacity.slots.best
+
+
+# ---- what others may look at
+
+
+def test_status_has_the_view_that_policies_see_and_none_of_a_query_that_has_left() -> None:
+    controller = bare()
+    controller.take(Started(SPEC))
+    controller.tick()
+    status = controller.status()
+    (told,) = status.queries
+    assert told.view is not None and told.view == controller.queries["a"].view() and "view" not in repr(told)
+    assert status.cores == 2 and status.decisions == 1 and status.decided_ms >= 0
+    controller.take(Gone("a"))
+    (left,) = controller.status().queries
+    assert left.view is None and left.state == "ended"
+
+
+def test_a_look_at_a_query_whose_view_cannot_be_made_finds_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = bare()
+    controller.take(Started(SPEC))
+    monkeypatch.setattr(QueryTracker, "view", lambda self: 1 / 0)
+    (told,) = controller.status().queries
+    assert told.view is None and told.state == "starting"
+
+
+def test_status_tells_how_much_of_a_sampled_input_is_taken_and_what_that_costs_us() -> None:
+    controller = bare()
+    (given,) = SPEC.inputs
+    controller.take(Started(replace(SPEC, inputs=(replace(given, sampling=Everything()),))))
+    controller.take(Asked("a", FRESH))
+    controller.take(seen("a", 0, rows=10, timeless=0))
+    (told,) = controller.status().queries[0].inputs
+    assert told.sampling is not None and told.sampling.share == 1 and told.sampling_ms > 0
+    assert bare_input().sampling is None
+
+
+def bare_input() -> InputStatus:
+    controller = bare()
+    controller.take(Started(SPEC))
+    return controller.status().queries[0].inputs[0]
+
+
+def test_guards_are_exchanged_by_a_message() -> None:
+    controller = bare()
+    before = controller.guards
+    controller.take(Use(slots=2))
+    assert controller.guards is before
+    controller.take(Use(guards=()))
+    assert controller.guards == ()

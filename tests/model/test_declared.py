@@ -56,7 +56,7 @@ def test_ours_declare_what_they_can() -> None:
 
 
 def test_a_policy_with_a_mind_and_nothing_else_runs() -> None:
-    world = VirtualWorld(Plain(), slots=1, seed=1)  # type: ignore[arg-type]
+    world = VirtualWorld(Plain(), slots=1, seed=1)
     world.add(VirtualQuery("a", window("3 s"), (VirtualInput(),)))
     world.run(10_000)
     assert any(isinstance(entry.decided, Grant) for entry in world.notebook.entries)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from headway.model.time import EventMs, WallMs
 from headway.model.view import Snapshot
@@ -30,8 +30,6 @@ Guard = Callable[[Decision, Snapshot], Decision]  # what becomes of a wish withi
 
 
 class OrderPolicy(Protocol):
-    """Whose micro-batch runs next? Same snapshot, same answer."""
-
-    gated: ClassVar[bool]
+    """Whose micro-batch runs next? Same snapshot, same answer. What else it may declare is in `declared.py`."""
 
     def decide(self, snap: Snapshot) -> Decision: ...

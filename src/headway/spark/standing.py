@@ -33,7 +33,7 @@ def _overlaid(known: QueryStatus | None, watched: Watched, now: WallMs) -> Query
     query = replace(query, id=watched.id, run=watched.run, restarts=watched.restarted)
     if watched.state is not None:
         error = query.error if watched.error is None else says(watched.error)
-        return replace(query, state=watched.state, since=watched.since, error=error, stalled=False)
+        return replace(query, state=watched.state, since=watched.since, error=error, stalled=False, view=None)
     if known is None or known.state in ("ended", "failed", "put aside"):  # it lives, but not at our gate
         query = replace(query, last=_last(watched), state="put aside" if known else _ungated(watched))
     elif known.stalled and not _triggered(watched):

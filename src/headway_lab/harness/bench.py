@@ -15,6 +15,7 @@ import psutil
 from headway.errors import HeadwayError
 from headway.kafka import broker
 from headway.model.decision import OrderPolicy
+from headway.model.declared import order_declares
 from headway_lab.harness.batches import window_latencies
 from headway_lab.harness.meter import Meter, heap_used, spent
 from headway_lab.harness.reads import rows_read, unread
@@ -103,7 +104,7 @@ class Bench:
         `stock` is Spark as it comes; `stock-tuned`, and everybody else, runs with the tuned settings.
         """
         orders = [policy_named(p) for p in policies]
-        if len(orders) > 1 and not all(o.gated for o in orders):
+        if len(orders) > 1 and not all(order_declares(o).gated for o in orders):
             raise HeadwayError("only gated policies can take turns over the same queries")
         yield from _Play(self, list(policies), orders, setting, seed, say).play()
 
@@ -144,7 +145,7 @@ class _Play:
         )  # stopping a gateless query breaks off its batch, which Spark calls an error
         self.names, self.orders, self.setting, self.seed, self.say = names, orders, setting, seed, say
         self.spark = bench.session("plain" if names[0] == "stock" else setting.profile)
-        a_second = 3 if orders[0].gated else 20  # batches of one query, at most
+        a_second = 3 if order_declares(orders[0]).gated else 20  # batches of one query, at most
         self.spark.conf.set(
             "spark.sql.streaming.numRecentProgressUpdates", str(a_second * (setting.seconds + setting.settle) + 100)
         )
@@ -186,16 +187,16 @@ class _Play:
     def _start(self) -> None:
         self.tasks = self.stage.tasks
         # Without a gate queries may start side by side; the gate takes them one by one to know who is who.
-        with ThreadPoolExecutor(1 if self.orders[0].gated else 2) as pool:
+        with ThreadPoolExecutor(1 if order_declares(self.orders[0]).gated else 2) as pool:
             started = pool.map(self._start_one, self.tasks, self.tables)
             for done, query in enumerate(started, start=1):
                 self.queries.append(query)
                 self.say(f"starting {done}/{len(self.tasks)}", 0.0)
 
     def _start_one(self, task: Task, table: str) -> Any:
-        arrival = task.arrival if self.rt.order.gated else None
+        arrival = task.arrival if order_declares(self.rt.order).gated else None
         marked = self.rt.watermark(task.rows(self.spark), "event_time", self.setting.patience_ms, arrival=arrival)
-        if not self.orders[0].gated and self.names[0] != "stock":
+        if not order_declares(self.orders[0]).gated and self.names[0] != "stock":
             marked = marked.coalesce(1)  # as the gated ones have it: one task a batch, and no shuffle
         writer = self.sink.writer(task.result(marked), table)
         query = self.rt.start(writer, name=table, checkpoint=f"{self.folder}/{table}")
@@ -205,7 +206,7 @@ class _Play:
         return query
 
     def _stretch(self, name: str, order: OrderPolicy) -> _Stretch:
-        if order.gated:
+        if order_declares(order).gated:
             self.rt.use(order, slots=slots_named(name))
         let_pass(f"{name}: settling", self.setting.settle, self.say)
         decide = self.rt.status().decided_ms

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from headway.errors import SettingError
 from headway.model.decision import OrderPolicy
+from headway.model.declared import order_declares
 from headway.policy.load import order_policy
 
 # What a session needs for FairPools, which leaves everybody else as without it.
@@ -71,7 +72,7 @@ def slots_named(text: str) -> int | Literal["auto"]:
     _, fixed, slots = text.partition("@")
     if not fixed:
         return "auto"
-    if not re.fullmatch(r"[1-9]\d*", slots) or not policy_named(text).gated:
+    if not re.fullmatch(r"[1-9]\d*", slots) or not order_declares(policy_named(text)).gated:
         raise SettingError("policies", text, "a gated policy and a number of slots, such as klink@2")
     return int(slots)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from headway.errors import SettingError
+from headway.model.declared import order_declares
 from headway.sim import delays
 from headway_lab.harness.bench import Bench, Run
 from headway_lab.harness.ledger import Key, Ledger, Record, key
@@ -38,7 +39,7 @@ class Segment:
     @property
     def expected_s(self) -> float:
         """How long it takes on a warm two-core machine: starting queries costs the most of it."""
-        start = self.setting.queries * (START_S + (0.5 if policy_named(self.policies[0]).gated else 0.4))
+        start = self.setting.queries * (START_S + (0.5 if order_declares(policy_named(self.policies[0])).gated else 0.4))
         return start + len(self.policies) * (self.setting.settle + self.setting.seconds)
 
 
@@ -77,7 +78,7 @@ def plan(
 ) -> list[Segment]:
     """All segments, seed by seed: a slow hour of the machine hits all policies alike. The order turns with the seed."""
     measured = set(done)
-    gated = [p for p in policies if policy_named(p).gated]
+    gated = [p for p in policies if order_declares(policy_named(p)).gated]
     gateless = [p for p in policies if p not in gated]
     out = []
     for turn, seed in enumerate(seeds):

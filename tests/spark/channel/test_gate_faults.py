@@ -161,7 +161,7 @@ def test_a_query_that_has_asked_on_a_new_line_before_the_answer_failed_on_the_ol
     old = desk.query("one")
     old.say(START)
     desk.await_posted(Asked("one", START))
-    connection = desk.gate._waiting("one")  # as `release` takes it; then, before it has written to it:
+    connection = desk.gate._lines.waiting("one")  # as `release` takes it; then, before it has written to it:
     again = Caller(desk.gate, query="id-one", run="r1")
     assert connection is not None and "line" in again.hear()
     again.say(START)

@@ -3,10 +3,6 @@
 A query's control source calls it: that is the query's line. Whose it is, `lines.py` knows.
 """
 
-import contextlib
-import json
-import secrets
-import socket
 import threading
 import traceback
 from collections.abc import Callable
@@ -16,15 +12,14 @@ from headway.errors import aloud
 from headway.model.line import LineId
 from headway.model.message import Asked, Gone, Message, QuerySpec, Started
 from headway.model.offset import ControlOffset
-from headway.spark.channel.lines import REPLACED, Connection, Greeting, Line, Lines, Turned, greeting_in
+from headway.spark.channel.door import Door
+from headway.spark.channel.lines import REPLACED, Connection, Greeting, Line, Lines, Turned
 from headway.spark.channel.offset_text import fields_of, offset_in
 
-GREETING_S = 10  # nobody may hold a thread for longer without knowing the secret
 CLAIM_S = 50  # within which the start of a query returns; its source waits a little longer than that
 
 
-# Twenty methods: one lock is over all of them, whoever calls: those who start queries, the controller, or a line.
-class Gate:
+class Gate(Door):
     """Accepts control sources, turns what they ask into messages, and writes the answers."""
 
     def __init__(
@@ -36,19 +31,11 @@ class Gate:
     ) -> None:
         """`on_ask` is called before a question is passed on; `ended` when a line is gone, and says whether its query is.
         `now` is the clock by which watermarks are announced: sources must not take their own, which somebody may set."""
-        self.secret = secrets.token_hex(16)
         self._inbox, self._on_ask, self._ended, self._now = inbox, on_ask, ended, now
         self._lines = Lines()
         self._changed = threading.Condition()
         self._said: set[tuple[str, str]] = set()
-        self.port = 0  # any that is free
-        self.open()
-
-    def open(self) -> None:
-        """Listen, after `close` on the same port again: lines then come back by themselves."""
-        self._server = socket.create_server(("127.0.0.1", self.port), backlog=256)
-        self.port = self._server.getsockname()[1]
-        threading.Thread(target=self._accept, args=(self._server,), name="headway-gate", daemon=True).start()
+        super().__init__()  # and so opens: from here on somebody may call
 
     # ---- for who starts queries
 
@@ -83,7 +70,7 @@ class Gate:
     def release(self, query: str, offset: ControlOffset) -> bool:
         """Answer a query that waits at the gate. False if it is gone."""
         with self._changed:
-            connection = self._waiting(query)
+            connection = self._lines.waiting(query)
         said: dict[str, Any] = {"offset": fields_of(offset)}
         if self._now is not None:
             said["now"] = self._now()
@@ -109,30 +96,20 @@ class Gate:
                 return
             line.aside = why
             self._leave(line)
-            connection = self._waiting(query)
+            connection = self._lines.waiting(query)
         aloud(f"query {query!r} goes on ungated: {why}")
         if connection is not None:
             connection.answer({"ungated": why})
 
     def close(self) -> None:
         """Hang up on everybody: the sources then go on ungated, which is what failing open means."""
-        with contextlib.suppress(OSError):
-            self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
+        self.shut()
         with self._changed:
             connections = [line.connection for line in self._lines if line.connection is not None]
         for connection in connections:
             connection.cut()
 
     # ---- how it is done
-
-    def _waiting(self, query: str) -> Connection | None:
-        """The connection of a query that has asked, which is answered now."""
-        line = self._lines.of(query)
-        if line is None or line.connection is None or line.connection.asked is None:
-            return None
-        line.connection.asked = None
-        return line.connection
 
     def _unheard(self, query: str) -> None:
         """An answer has found nobody, and the controller takes the query for gone; its line may have been laid anew, and may
@@ -143,45 +120,14 @@ class Gate:
                 return
             line.gone = True
             if line.connection is not None and line.connection.asked is not None:
-                self._back(line)
+                if line.back():
+                    self._inbox(Started(line.spec))
                 self._inbox(Asked(query, line.connection.asked))
-
-    def _back(self, line: Line) -> None:
-        if line.gone and line.aside is None:
-            line.gone = False
-            self._inbox(Started(line.spec))
 
     def _leave(self, line: Line) -> None:
         if not line.gone:
             line.gone = True
             self._inbox(Gone(line.spec.name))
-
-    def _accept(self, server: socket.socket) -> None:
-        while True:
-            try:
-                link, _ = server.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(link,), name="headway-line", daemon=True).start()
-
-    def _serve(self, link: socket.socket) -> None:
-        line, connection = None, None
-        with contextlib.suppress(OSError, ValueError), link, link.makefile("rwb") as wire:
-            connection = Connection(link, wire)
-            link.settimeout(GREETING_S)
-            said = json.loads(wire.readline(65_536))
-            if not isinstance(said, dict) or not secrets.compare_digest(str(said.get("secret", "")), self.secret):
-                return
-            line, answer = self._welcome(greeting_in(said), connection)
-            connection.answer(answer)
-            if line is None:
-                return
-            line.called.set()
-            link.settimeout(None)
-            for text in wire:
-                self._take(line, connection, text)
-        if line is not None and connection is not None:
-            self._end(line, connection)
 
     def _end(self, line: Line, connection: Connection) -> None:
         """A connection is gone: with its query, or without it."""
@@ -226,7 +172,8 @@ class Gate:
         with self._changed:
             if line.connection is connection and line.aside is None:
                 connection.asked = asked
-                self._back(line)
+                if line.back():
+                    self._inbox(Started(line.spec))
                 self._inbox(Asked(name, asked))
                 return
         connection.answer({"ungated": line.aside or REPLACED})

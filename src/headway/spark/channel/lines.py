@@ -94,6 +94,12 @@ class Line:
         if self.id is not None and greeting.caller is not None:
             self.id = self.id.found_at(greeting.caller.checkpoint)
 
+    def back(self) -> bool:
+        """It speaks. True if the controller takes it for gone, and is now to be told of it anew."""
+        told = self.gone and self.aside is None
+        self.gone = self.gone and not told
+        return told
+
 
 class Lines:
     """The lines of a runtime, by the name of their query. Whoever uses them holds a lock."""
@@ -110,6 +116,14 @@ class Lines:
 
     def of(self, query: str) -> Line | None:
         return self._lines.get(query)
+
+    def waiting(self, query: str) -> Connection | None:
+        """The connection of a query that has asked, which is answered now."""
+        line = self._lines.get(query)
+        if line is None or line.connection is None or line.connection.asked is None:
+            return None
+        line.connection.asked = None
+        return line.connection
 
     def expect(self, spec: QuerySpec, nameless: bool) -> Line:
         """The start of a query begins: another life of it, if there was one before."""

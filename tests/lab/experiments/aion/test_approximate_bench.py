@@ -5,7 +5,6 @@ import pytest
 from headway.errors import SettingError
 from headway.model.sampling import StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
-from headway_lab.experiments.aion.asking import clocked
 from headway_lab.experiments.aion.covered import Answer
 from headway_lab.experiments.aion.run import ERROR, Case, FixedRate, Ran, policy_named, turns
 from headway_lab.workloads.approximate import Exact
@@ -57,21 +56,6 @@ def test_a_fixed_rate_takes_that_share_and_waits_for_all() -> None:
 
 def test_policies_take_turns_at_being_first() -> None:
     assert list(turns(["a", "b", "c"], [7, 8])) == [(7, "a"), (7, "b"), (7, "c"), (8, "b"), (8, "c"), (8, "a")]
-
-
-def test_time_is_taken_of_what_is_named_only() -> None:
-    class Thing:
-        def work(self, n: int) -> int:
-            return sum(range(n))
-
-        def rest(self) -> int:
-            return sum(range(100_000))
-
-    thing = Thing()
-    spent = clocked(thing, "work")
-    thing.rest()
-    assert spent() == 0 and thing.work(300_000) == 44_999_850_000 and spent() > 0
-    assert clocked(None, "work")() == 0
 
 
 def test_a_case_is_told_in_full() -> None:
