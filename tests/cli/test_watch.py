@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from headway.cli.watch import Watch
+from headway.cli.watch import StatusTable
 from headway.model.status import InputStatus, LastBatch, QueryStatus, RuntimeStatus
 from headway.model.time import EventMs, WallMs
 
@@ -14,12 +14,12 @@ LAST = LastBatch(6, 50, 200, ended=WallMs(10_500), watermark=EventMs(9_000))
 BOOKS = QueryStatus("books", "in a batch", WallMs(0), last=LAST, inputs=(InputStatus("rows", late=3),), reason="least slack")
 
 
-def watch(*queries: QueryStatus, slots: int | None = 2) -> Watch:
+def watch(*queries: QueryStatus, slots: int | None = 2) -> StatusTable:
     rt: Any = SimpleNamespace(status=lambda: RuntimeStatus(WallMs(0), "Klink", slots, queries))
-    return Watch(rt)
+    return StatusTable(rt)
 
 
-def drawn(watch: Watch, width: int = 80) -> str:
+def drawn(watch: StatusTable, width: int = 80) -> str:
     console = Console(width=width)
     with console.capture() as text:
         console.print(watch.table())

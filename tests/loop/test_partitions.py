@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.loop.partitions import BROKER, NEVER, POLL_MS, Partitions, Standing
+from headway.loop.partitions import BROKER, NEVER, POLL_MS, Partitions, PartitionStanding
 from headway.model.message import Part, PartEnd, Reached
 from headway.model.time import WallMs
 
@@ -27,7 +27,7 @@ class Log:
 
     def run(
         self, ms: int, stopped: tuple[int, ...] = (), owing: tuple[int, ...] = (), mute: tuple[int, ...] = ()
-    ) -> list[Standing]:
+    ) -> list[PartitionStanding]:
         """Poll for so long. Partitions that are `owing` deliver, but rows that are older than they should be by 5 s; those
         that are `mute` get rows, but cannot be asked."""
         said = []
@@ -40,21 +40,21 @@ class Log:
             said.append(self.poll(mute=mute))
         return said
 
-    def away(self, ms: int) -> list[Standing]:
+    def away(self, ms: int) -> list[PartitionStanding]:
         said = []
         for _ in range(ms // POLL_MS):
             self.now += POLL_MS
             said.append(self.poll(answers=False))
         return said
 
-    def poll(self, answers: bool = True, mute: tuple[int, ...] = ()) -> Standing:
+    def poll(self, answers: bool = True, mute: tuple[int, ...] = ()) -> PartitionStanding:
         ends = {("t", p): None if p in mute else PartEnd(n, WallMs(self.newest[p])) for p, n in self.rows.items()}
         self.seen.reached(Reached("log", WallMs(self.now), ends if answers else None))
         return self.seen.standing(self.patience, self.idle_after, self.since)
 
 
 def test_partitions_that_deliver_hold_nobody() -> None:
-    assert all(s == Standing() for s in Log().run(20_000))
+    assert all(s == PartitionStanding() for s in Log().run(20_000))
 
 
 def test_one_that_falls_silent_is_waited_for_until_it_is_idle() -> None:
@@ -64,7 +64,7 @@ def test_one_that_falls_silent_is_waited_for_until_it_is_idle() -> None:
     said = log.run(15_000, stopped=(1,))
     held = [s.held_until for s in said if s.held_until is not None]
     assert held and max(held) <= silent_since + IDLE + 1_000
-    assert said[-1] == Standing(), "after that it is idle"
+    assert said[-1] == PartitionStanding(), "after that it is idle"
 
 
 def test_one_that_goes_on_is_waited_for_until_it_has_caught_up() -> None:
@@ -72,7 +72,7 @@ def test_one_that_goes_on_is_waited_for_until_it_has_caught_up() -> None:
     log.run(5_000)
     log.run(4_000, stopped=(1,))
     assert log.run(1_000, owing=(1,))[-1].held_until is not None, "its offsets move, but its rows are old"
-    assert log.run(4_000)[-1] == Standing()
+    assert log.run(4_000)[-1] == PartitionStanding()
 
 
 def test_one_that_is_behind_for_good_does_not_freeze_the_others() -> None:
@@ -90,10 +90,10 @@ def test_a_broker_that_is_away_holds_everything_for_idle_after_and_its_return_be
     said = log.away(3 * IDLE)
     held = [s for s in said if s.held_until is not None]
     assert {s.held_until for s in held} == {left_at + IDLE} and len(held) == IDLE // POLL_MS
-    assert all(s == Standing(let_go=(BROKER,)) for s in said[len(held) :])
+    assert all(s == PartitionStanding(let_go=(BROKER,)) for s in said[len(held) :])
     log.now += POLL_MS
     assert log.poll().held_until is not None, "nobody has spoken yet: what they owe may be on its way"
-    assert log.run(4_000)[-1] == Standing()
+    assert log.run(4_000)[-1] == PartitionStanding()
 
 
 def test_that_we_did_not_look_for_a_while_says_nothing_about_the_partitions() -> None:
@@ -103,7 +103,7 @@ def test_that_we_did_not_look_for_a_while_says_nothing_about_the_partitions() ->
         log.rows[p] += 300
         log.newest[p] = log.now + 2_990
     log.now += 3_000
-    assert log.poll() == Standing()
+    assert log.poll() == PartitionStanding()
 
 
 def test_a_sparse_partition_is_not_taken_for_a_silent_one() -> None:
@@ -124,24 +124,24 @@ def test_rows_without_timestamps_are_judged_by_when_they_were_seen() -> None:
         log.now += POLL_MS
         log.rows[0] = log.rows.get(0, 0) + 20
         log.seen.reached(Reached("log", WallMs(log.now), {("t", 0): PartEnd(log.rows[0], None)}))
-        assert log.seen.standing(PATIENCE, IDLE, log.since) == Standing()
+        assert log.seen.standing(PATIENCE, IDLE, log.since) == PartitionStanding()
 
 
 def test_a_new_partition_counts_from_when_it_is_seen() -> None:
     log = Log(parts=1)
     log.run(3_000)
     log.parts = 3
-    assert all(s == Standing() for s in log.run(3_000))
+    assert all(s == PartitionStanding() for s in log.run(3_000))
     assert log.seen.total == sum(log.rows.values())
 
 
 def test_for_who_never_lets_go_a_window_waits_for_ever() -> None:
     log = Log(idle_after=None)
     log.run(5_000)
-    assert log.run(100 * IDLE, stopped=(1,))[-1] == Standing(NEVER, behind=("t-1",))
-    assert log.away(100 * IDLE)[-1] == Standing(NEVER, behind=(BROKER,))
+    assert log.run(100 * IDLE, stopped=(1,))[-1] == PartitionStanding(NEVER, behind=("t-1",))
+    assert log.away(100 * IDLE)[-1] == PartitionStanding(NEVER, behind=(BROKER,))
     log.run(1_000)
-    assert log.run(4_000)[-1] == Standing()
+    assert log.run(4_000)[-1] == PartitionStanding()
 
 
 def test_one_that_is_behind_when_the_broker_goes_away_is_waited_for_anew_when_it_is_back() -> None:
@@ -152,7 +152,7 @@ def test_one_that_is_behind_when_the_broker_goes_away_is_waited_for_anew_when_it
     back_at = log.now + POLL_MS
     said = log.run(2 * IDLE, stopped=(1,))
     assert max(s.held_until or 0 for s in said) == back_at + IDLE
-    assert said[-1] == Standing()
+    assert said[-1] == PartitionStanding()
 
 
 def test_one_that_was_idle_before_the_broker_went_away_is_idle_when_it_is_back() -> None:
@@ -174,7 +174,7 @@ def test_what_came_while_the_broker_was_away_says_nothing_of_how_often_rows_come
         stamp = WallMs(1_000_000 + POLL_MS * (step // 15 * 15 + 1))
         away = step in range(298, 301)
         seen.reached(Reached("log", WallMs(now), None if away else {("t", 0): PartEnd(rows, stamp)}))
-        assert away or seen.standing(PATIENCE, IDLE, since) == Standing(), step
+        assert away or seen.standing(PATIENCE, IDLE, since) == PartitionStanding(), step
 
 
 def test_one_that_cannot_be_asked_is_waited_for_until_idle_after_and_the_others_go_on_as_ever() -> None:
@@ -183,26 +183,26 @@ def test_one_that_cannot_be_asked_is_waited_for_until_idle_after_and_the_others_
     mute_at = log.now + POLL_MS
     said = log.run(2 * IDLE, mute=(1,))
     held = [s for s in said if s.held_until is not None]
-    assert set(held) == {Standing(WallMs(mute_at + IDLE), behind=("t-1",))} and len(held) == IDLE // POLL_MS
-    assert said[-1] == Standing(let_go=("t-1",))
-    assert log.run(4_000)[-1] == Standing()
+    assert set(held) == {PartitionStanding(WallMs(mute_at + IDLE), behind=("t-1",))} and len(held) == IDLE // POLL_MS
+    assert said[-1] == PartitionStanding(let_go=("t-1",))
+    assert log.run(4_000)[-1] == PartitionStanding()
 
 
 def test_one_that_has_not_spoken_yet_is_not_waited_for_if_it_cannot_be_asked() -> None:
     log = Log()
     log.run(5_000)
     log.rows[2], log.newest[2] = 7, log.now - 60_000
-    assert all(s == Standing() for s in log.run(2_000))
-    assert all(s == Standing() for s in log.run(2_000, mute=(2,)))
+    assert all(s == PartitionStanding() for s in log.run(2_000))
+    assert all(s == PartitionStanding() for s in log.run(2_000, mute=(2,)))
     log.rows[3], log.newest[3] = 7, log.now
-    assert all(s == Standing() for s in log.run(2_000, mute=(3,))), "nothing was ever heard of it"
+    assert all(s == PartitionStanding() for s in log.run(2_000, mute=(3,))), "nothing was ever heard of it"
 
 
 def test_one_that_was_idle_is_not_waited_for_if_it_cannot_be_asked() -> None:
     log = Log()
     log.run(5_000)
     log.run(2 * IDLE, stopped=(1,))
-    assert all(s == Standing() for s in log.run(IDLE, stopped=(1,), mute=(1,)))
+    assert all(s == PartitionStanding() for s in log.run(IDLE, stopped=(1,), mute=(1,)))
 
 
 def test_a_topic_that_is_gone_is_forgotten_and_said_once() -> None:
@@ -212,7 +212,7 @@ def test_a_topic_that_is_gone_is_forgotten_and_said_once() -> None:
     log.parts = 0
     log.run(POLL_MS)
     assert log.seen.gone == ("t",) and log.seen.total == 0
-    assert all(s == Standing() for s in log.run(2 * IDLE)) and log.seen.gone == ()
+    assert all(s == PartitionStanding() for s in log.run(2 * IDLE)) and log.seen.gone == ()
 
 
 def test_a_topic_that_is_made_again_begins_anew() -> None:
@@ -220,9 +220,9 @@ def test_a_topic_that_is_made_again_begins_anew() -> None:
     log.run(5_000)
     log.rows = dict.fromkeys(log.rows, 3)
     log.newest = dict.fromkeys(log.newest, log.now - 100_000)
-    assert log.run(5_000, stopped=(0, 1))[-1] == Standing(), "they have not spoken yet"
+    assert log.run(5_000, stopped=(0, 1))[-1] == PartitionStanding(), "they have not spoken yet"
     assert log.seen.total == 6
-    assert log.run(5_000)[-1] == Standing()
+    assert log.run(5_000)[-1] == PartitionStanding()
     assert log.run(3_000, stopped=(1,))[-1].behind == ("t-1",), "its rate is known again"
 
 
@@ -237,7 +237,7 @@ def test_the_time_of_a_row_that_came_between_two_questions_is_known_a_look_later
     assert "t-1" in log.poll().behind
     log.newest = dict.fromkeys(log.newest, log.now)
     log.run(1_000, stopped=(0, 1))
-    assert log.seen.standing(2_500, IDLE, {}) == Standing()
+    assert log.seen.standing(2_500, IDLE, {}) == PartitionStanding()
 
 
 def test_patience_that_adapts_does_not_begin_the_wait_anew() -> None:
@@ -265,5 +265,5 @@ def test_no_window_waits_longer_than_idle_after_for_one_silence(
             (said,) = log.away(POLL_MS) if away else log.run(POLL_MS, tuple(stopped), tuple(owing), tuple(mute))
             assert said.held_until is None or log.now < said.held_until <= log.now + IDLE
     last = log.run(2 * IDLE, stopped=(0, 1, 2))[-1]
-    assert last == Standing()
+    assert last == PartitionStanding()
     assert log.away(2 * IDLE)[-1].held_until is None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from headway.loop.questions.order import Standing
+from headway.loop.questions.order import StandingHold
 from headway.model.deadline import window
 from headway.model.decision import Decision, Grant, Hold
 from headway.model.message import Use
@@ -13,7 +13,7 @@ from headway.testing import VirtualInput, VirtualQuery, VirtualWorld
 
 
 def test_a_hold_stands_until_it_is_over_or_was_decided_by_something_else() -> None:
-    standing = Standing()
+    standing = StandingHold()
     assert standing.until(WallMs(0), "one") is None
     standing.hold(Hold(WallMs(50), "nobody is due"), "one")
     assert standing.until(WallMs(49), "one") == 50

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from headway.merge.rows import Flag, Gate, Row, Rows
+from headway.merge.rows import Flag, MergeGate, Row, Rows
 
 Triple = tuple[int, int, int]  # timestamp, writer, sequence
 Step = tuple[Any, ...]
@@ -85,7 +85,7 @@ def row(key: Triple, flag: Flag) -> Row:
 class Player:
     """Plays scripts on a gate, with payloads that say who wrote them, and keeps what each reader got."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: MergeGate) -> None:
         self.gate = gate
         self.now = [0] * WRITERS
         self.keys: list[list[Triple]] = [[] for _ in range(WRITERS)]  # all that was written

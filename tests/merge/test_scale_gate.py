@@ -13,7 +13,7 @@ import pytest
 from headway.errors import SettingError
 from headway.merge.rows import Flag, Row
 from headway.merge.scale_gate import AHEAD_FROM, TIDY_EVERY, ScaleGate
-from headway.merge.slack_gate import SlackGate
+from headway.merge.slack_gate import SlackScaleGate
 
 TUPLES = 3_000
 
@@ -42,7 +42,7 @@ def test_single_reads_of_much_that_is_ready_are_served_ahead_and_mix_with_reads_
 
 
 @pytest.mark.parametrize("single", [False, True], ids=["many a call", "one a call"])
-@pytest.mark.parametrize("make", [lambda: ScaleGate(3, 4), lambda: SlackGate(3, 4, 40)], ids=["scale", "slack"])
+@pytest.mark.parametrize("make", [lambda: ScaleGate(3, 4), lambda: SlackScaleGate(3, 4, 40)], ids=["scale", "slack"])
 def test_threads_lose_nothing_and_get_nothing_twice(make: Callable[[], ScaleGate], single: bool) -> None:
     gate, start, written = make(), Barrier(7), Event()
     streams = [np.sort(np.random.default_rng(w).integers(0, TUPLES, TUPLES)) for w in range(3)]
@@ -85,7 +85,7 @@ def test_threads_lose_nothing_and_get_nothing_twice(make: Callable[[], ScaleGate
         in_turn = [row[:3] for row in rows if not row.flag & Flag.LATE]
         assert in_turn == sorted(in_turn)
         assert all(row.payload == row.sequence for row in rows if row.timestamp < TUPLES)
-    if not isinstance(gate, SlackGate):
+    if not isinstance(gate, SlackScaleGate):
         assert [row[:3] for row in found[0] if row.timestamp < TUPLES] == expected
 
 

@@ -13,7 +13,7 @@ from headway.errors import SettingError
 from headway.merge import scale_gate
 from headway.merge.rows import Flag, Row
 from headway.merge.scale_gate import ScaleGate
-from headway.merge.slack_gate import SlackGate
+from headway.merge.slack_gate import SlackScaleGate
 from merge.gates import READERS, WRITERS, Paper, Player, Step, compatible_order, dense_streams, row, scripts
 
 slacks = st.sampled_from([0, 1, 5, 20, inf])
@@ -22,7 +22,7 @@ some = settings(max_examples=100)
 
 def both(slt_ms: float) -> tuple[Player, Player, Paper]:
     paper = Paper(slt_ms)
-    return Player(SlackGate(WRITERS, READERS, slt_ms)), Player(paper), paper
+    return Player(SlackScaleGate(WRITERS, READERS, slt_ms)), Player(paper), paper
 
 
 @pytest.mark.parametrize("ahead", [1, scale_gate.AHEAD_FROM])
@@ -41,7 +41,7 @@ def test_it_does_what_the_papers_algorithms_do(ahead: int, script: list[Step], s
 @given(scripts, st.lists(slacks, min_size=1))
 def test_it_does_so_while_the_slack_is_tuned(script: list[Step], tuned: list[float]) -> None:
     ours, plain, paper = both(tuned[0])
-    assert isinstance(ours.gate, SlackGate)
+    assert isinstance(ours.gate, SlackScaleGate)
     for n, step in enumerate(script):
         paper.slt_ms = tuned[n % len(tuned)]
         ours.gate.set_slt(paper.slt_ms)
@@ -61,7 +61,7 @@ def test_property_1_nothing_is_slack_ready_while_all_writers_keep_up(script: lis
 @some
 @given(scripts, slacks)
 def test_property_2_nothing_is_late_before_something_was_slack_ready(script: list[Step], slt_ms: float) -> None:
-    player = Player(SlackGate(WRITERS, READERS, slt_ms))
+    player = Player(SlackScaleGate(WRITERS, READERS, slt_ms))
     for step in script:
         player.play(step)
     for rows in player.got:
@@ -73,7 +73,7 @@ def test_property_2_nothing_is_late_before_something_was_slack_ready(script: lis
 @some
 @given(scripts, slacks)
 def test_property_3_what_is_late_has_no_slack_left(script: list[Step], slt_ms: float) -> None:
-    player = Player(SlackGate(WRITERS, READERS, slt_ms))
+    player = Player(SlackScaleGate(WRITERS, READERS, slt_ms))
     for step in script:
         for one in player.play(step):
             assert not one.flag & Flag.LATE or max(player.now) - one.timestamp > slt_ms
@@ -85,7 +85,7 @@ def test_theorem_after_a_compatible_stretch_it_is_the_deterministic_merge_again(
     script: list[Step], slt_ms: int, seed: int
 ) -> None:
     """Whatever happened before: once the late ones are read, the rest comes out as from a gate that never lets go early."""
-    player, chance = Player(SlackGate(WRITERS, READERS, slt_ms)), Random(seed)
+    player, chance = Player(SlackScaleGate(WRITERS, READERS, slt_ms)), Random(seed)
     for step in script:
         player.play(step)
     start = max(player.now)
@@ -112,7 +112,7 @@ def test_the_same_streams_in_200_interleavings_give_the_same_output_bit_by_bit()
     outputs = set()
     for seed in range(200):
         chance = Random(seed)
-        gate = SlackGate(4, 1, slt_ms)
+        gate = SlackScaleGate(4, 1, slt_ms)
         rows: list[Row] = []
         places = [enumerate(stream) for stream in streams]
         for writer in compatible_order(chance, streams, slt_ms):
@@ -133,7 +133,7 @@ def test_the_same_streams_in_200_interleavings_give_the_same_output_bit_by_bit()
 @some
 @given(scripts, slacks)
 def test_nothing_is_lost_and_nothing_comes_twice(script: list[Step], slt_ms: float) -> None:
-    player = Player(SlackGate(WRITERS, READERS, slt_ms))
+    player = Player(SlackScaleGate(WRITERS, READERS, slt_ms))
     for step in script:
         player.play(step)
     last = max(player.now) + 1
@@ -144,20 +144,22 @@ def test_nothing_is_lost_and_nothing_comes_twice(script: list[Step], slt_ms: flo
         assert player.unread(reader, upto=(last, 0)) == []
         assert len({row[:3] for row in player.got[reader]}) == len(player.got[reader])
         assert all(row.payload == f"{row.writer}-{row.sequence}" for row in player.got[reader])
-    assert isinstance(player.gate, SlackGate) and len(player.gate) == WRITERS - 1, "all but the last of the later writers"
+    assert isinstance(player.gate, SlackScaleGate) and len(player.gate) == WRITERS - 1, (
+        "all but the last of the later writers"
+    )
 
 
 @some
 @given(scripts)
 def test_without_an_end_to_its_slack_it_is_a_scale_gate(script: list[Step]) -> None:
-    endless, scale = Player(SlackGate(WRITERS, READERS, inf)), Player(ScaleGate(WRITERS, READERS))
+    endless, scale = Player(SlackScaleGate(WRITERS, READERS, inf)), Player(ScaleGate(WRITERS, READERS))
     for step in script:
         assert endless.play(step) == scale.play(step)
 
 
 def test_of_equal_timestamps_the_earlier_writers_must_have_come_first() -> None:
     """With the paper's `ts <= merge` writer 1 could leave at once, and writer 0 come after it or before it by chance."""
-    gate = SlackGate(2, 1, 100)
+    gate = SlackScaleGate(2, 1, 100)
     gate.insert((5, "b"), 1)
     gate.insert((5, "a"), 0)
     assert [row.payload for row in gate.get_many(0).rows()] == ["a"]
@@ -167,7 +169,7 @@ def test_of_equal_timestamps_the_earlier_writers_must_have_come_first() -> None:
 
 
 def test_who_has_not_written_holds_the_merge_but_not_the_slack() -> None:
-    gate = SlackGate(2, 1, slt_ms=10)
+    gate = SlackScaleGate(2, 1, slt_ms=10)
     gate.insert_many([0, 5, 10], "abc", 0)
     assert gate.get(0) is None
     gate.insert((11, "d"), 0)
@@ -177,7 +179,7 @@ def test_who_has_not_written_holds_the_merge_but_not_the_slack() -> None:
 
 
 def test_a_late_tuple_goes_first_and_says_whether_it_is_ready_by_now() -> None:
-    gate = SlackGate(3, 2, slt_ms=10)
+    gate = SlackScaleGate(3, 2, slt_ms=10)
     gate.insert_many([1, 50, 100], "xyz", 0)
     assert gate.get_many(0).flags.tolist() == [Flag.SLACK_READY] * 2
     gate.insert((40, "late"), 1)
@@ -190,7 +192,7 @@ def test_a_late_tuple_goes_first_and_says_whether_it_is_ready_by_now() -> None:
 
 def test_raising_the_slack_does_not_take_back_what_was_read() -> None:
     """The theorem takes the slack for fixed: after it is raised, tuples may be late although all keep up by the new one."""
-    gate = SlackGate(2, 1, slt_ms=0)
+    gate = SlackScaleGate(2, 1, slt_ms=0)
     gate.insert((0, "a"), 1)
     gate.insert_many([90, 100], "bc", 0)
     assert len(gate.get_many(0)) == 2
@@ -201,8 +203,8 @@ def test_raising_the_slack_does_not_take_back_what_was_read() -> None:
 
 @pytest.mark.parametrize("slt_ms", [-1, 0.5, float("nan"), True, "5 s", None])
 def test_a_slack_that_is_none_is_refused(slt_ms: Any) -> None:
-    gate = SlackGate(1, 1, 7)
-    for call in (lambda: SlackGate(1, 1, slt_ms), lambda: gate.set_slt(slt_ms)):
+    gate = SlackScaleGate(1, 1, 7)
+    for call in (lambda: SlackScaleGate(1, 1, slt_ms), lambda: gate.set_slt(slt_ms)):
         with pytest.raises(SettingError, match=r"slt_ms = .*: expected whole milliseconds"):
             call()
     assert gate.slt_ms == 7
@@ -210,7 +212,7 @@ def test_a_slack_that_is_none_is_refused(slt_ms: Any) -> None:
 
 def test_far_timestamps_do_not_overflow() -> None:
     least, greatest = -(2**63), 2**63 - 1
-    gate = SlackGate(2, 1, slt_ms=10)
+    gate = SlackScaleGate(2, 1, slt_ms=10)
     gate.insert_many(np.array([least, greatest]), ["first", "last"], 0)
     assert [row.payload for row in gate.get_many(0).rows()] == ["first"]
     gate.insert((greatest, "end"), 1)

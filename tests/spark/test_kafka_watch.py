@@ -19,7 +19,7 @@ from headway.kafka import broker, jars, topics
 from headway.loop.partitions import Partitions
 from headway.model.message import Reached
 from headway.spark import jvm
-from headway.spark.kafka import Subscription, Watch
+from headway.spark.kafka import PartitionWatch, Subscription
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -80,8 +80,8 @@ def told() -> Told:
 
 
 @pytest.fixture
-def watch(java: Any, told: Told) -> Iterator[Watch]:
-    made = Watch(java, told.append)
+def watch(java: Any, told: Told) -> Iterator[PartitionWatch]:
+    made = PartitionWatch(java, told.append)
     yield made
     made.close()
 
@@ -120,7 +120,7 @@ def write(address: str, topic: str, rows: int, partition: int = 0) -> None:
     assert producer.flush(30) == 0
 
 
-def test_a_topic_that_is_deleted_hides_no_other_and_is_gone(watch: Watch, told: Told, kafka: str) -> None:
+def test_a_topic_that_is_deleted_hides_no_other_and_is_gone(watch: PartitionWatch, told: Told, kafka: str) -> None:
     topics.create(kafka, "kept", 2)
     topics.create(kafka, "doomed", 2)
     write(kafka, "kept", 7)
@@ -132,7 +132,7 @@ def test_a_topic_that_is_deleted_hides_no_other_and_is_gone(watch: Watch, told: 
     told.steadily(kept, {0: 7, 1: 0})
 
 
-def test_a_topic_that_is_made_again_is_seen_from_its_beginning(watch: Watch, told: Told, kafka: str) -> None:
+def test_a_topic_that_is_made_again_is_seen_from_its_beginning(watch: PartitionWatch, told: Told, kafka: str) -> None:
     topics.create(kafka, "again", 2)
     write(kafka, "again", 50)
     wanted, log = reading(kafka, "again"), Partitions()
@@ -148,7 +148,7 @@ def test_a_topic_that_is_made_again_is_seen_from_its_beginning(watch: Watch, tol
     assert log.total == 3
 
 
-def test_partitions_and_topics_that_come_later_are_seen(watch: Watch, told: Told, kafka: str) -> None:
+def test_partitions_and_topics_that_come_later_are_seen(watch: PartitionWatch, told: Told, kafka: str) -> None:
     topics.create(kafka, "grows-1", 1)
     wanted = reading(kafka, None, pattern="grows-[0-9]")
     assert watch.add(wanted) == 1
@@ -160,7 +160,7 @@ def test_partitions_and_topics_that_come_later_are_seen(watch: Watch, told: Told
 
 
 def test_a_partition_without_a_leader_is_told_as_mute_and_the_others_as_ever(
-    watch: Watch, other: broker.Broker, second: broker.Broker, told: Told
+    watch: PartitionWatch, other: broker.Broker, second: broker.Broker, told: Told
 ) -> None:
     from confluent_kafka.admin import NewTopic
 
@@ -186,7 +186,7 @@ def test_a_partition_without_a_leader_is_told_as_mute_and_the_others_as_ever(
     told.steadily(wanted, {0: 8, 1: None}, looks=15)
 
 
-def test_a_broker_that_hangs_is_away_and_is_heard_again(watch: Watch, told: Told, other: broker.Broker) -> None:
+def test_a_broker_that_hangs_is_away_and_is_heard_again(watch: PartitionWatch, told: Told, other: broker.Broker) -> None:
     topics.create(other.address, "hangs", 2)
     wanted = reading(other.address, "hangs")
     watch.add(wanted)
@@ -234,7 +234,7 @@ def test_one_broker_waits_for_no_other(java: Any, other: broker.Broker, told: To
         if seen.source == slow.key:
             stuck.wait()
 
-    watch = Watch(java, post)
+    watch = PartitionWatch(java, post)
     try:
         watch.add(slow)
         watch.add(swift)
@@ -248,7 +248,7 @@ def test_one_broker_waits_for_no_other(java: Any, other: broker.Broker, told: To
 
 def test_to_close_it_does_not_take_a_broker_that_answers(java: Any, other: broker.Broker, told: Told) -> None:
     topics.create(other.address, "closed", 1)
-    watch, wanted = Watch(java, told.append), reading(other.address, "closed")
+    watch, wanted = PartitionWatch(java, told.append), reading(other.address, "closed")
     watch.add(wanted)
     wait_until(lambda: told.ends(wanted) == {0: 0}, "a first look")
     psutil.Process(other.pid).suspend()
@@ -268,7 +268,7 @@ def test_what_goes_wrong_in_a_look_is_said_once_and_ends_nothing(
         if broken.is_set():
             raise LookupError("a bad answer")
 
-    watch, wanted = Watch(java, post), reading(kafka, "wrong")
+    watch, wanted = PartitionWatch(java, post), reading(kafka, "wrong")
     try:
         watch.add(wanted)
         broken.set()
@@ -286,7 +286,7 @@ def test_when_the_jvm_is_gone_the_watcher_says_so_and_ends(
 ) -> None:
     topics.create(kafka, "orphaned", 1)
     doomed = Jvm()
-    watch, wanted = Watch(doomed.session, told.append), reading(kafka, "orphaned", **{"client.id": "orphan"})
+    watch, wanted = PartitionWatch(doomed.session, told.append), reading(kafka, "orphaned", **{"client.id": "orphan"})
     watch.add(wanted)
     wait_until(lambda: told.ends(wanted) == {0: 0}, "a first look")
     (thread,) = [broker._thread for broker in watch._brokers.values()]
@@ -298,6 +298,6 @@ def test_when_the_jvm_is_gone_the_watcher_says_so_and_ends(
     watch.close()
 
 
-def test_a_broker_whose_name_is_not_known_is_named_at_once(watch: Watch) -> None:
+def test_a_broker_whose_name_is_not_known_is_named_at_once(watch: PartitionWatch) -> None:
     with pytest.raises(SettingError, match=r"kafka.bootstrap.servers = 'nowhere\.invalid:9092': expected a broker that"):
         watch.add(reading("nowhere.invalid:9092", "nothing"))

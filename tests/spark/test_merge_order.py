@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.errors import HeadwayError
-from headway.spark.merge_order import AT, HASH, NULL, SOURCE, Bucket, Column, Layout, advance, row_class
+from headway.spark.merge_order import AT, HASH, NULL, SOURCE, Bucket, Column, MergeLayout, advance, row_class
 from headway.spark.merge_state import packed, unpacked
 
 COLUMNS = (
@@ -21,7 +21,7 @@ COLUMNS = (
     Column("v", "number", True, "bigint"),
     Column("ts", "time", False, "timestamp"),
 )
-LAYOUT = Layout(COLUMNS, on=("k",), ties=(), one_key=True, buckets=1)
+LAYOUT = MergeLayout(COLUMNS, on=("k",), ties=(), one_key=True, buckets=1)
 Given = tuple[int, int, str, int]  # microseconds, source, key, value
 rows = st.lists(
     st.tuples(st.integers(1, 40).map(lambda ms: ms * 1000), st.integers(0, 2), st.sampled_from("ab"), st.integers(0, 3)),
@@ -49,7 +49,7 @@ def fold(key: str, rows: list[Any], state: Any) -> tuple[list[Any], Any]:
     return out, state
 
 
-def run(batches: list[tuple[list[Given], int]], layout: Layout = LAYOUT) -> tuple[list[Any], Bucket]:
+def run(batches: list[tuple[list[Given], int]], layout: MergeLayout = LAYOUT) -> tuple[list[Any], Bucket]:
     bucket, out = Bucket(layout.spread, layout.shape), []
     for new, watermark_ms in batches:
         results, bucket = advance(layout, fold, bucket, arrays(new), watermark_ms)

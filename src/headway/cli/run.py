@@ -12,7 +12,7 @@ from rich.live import Live
 
 from headway import pipeline
 from headway.cli import arguments, screen
-from headway.cli.watch import Watch
+from headway.cli.watch import StatusTable
 from headway.errors import HeadwayError, QueryFailed, SettingError
 from headway.policy.load import order_policy
 
@@ -47,7 +47,7 @@ def run(
         with Runtime(spark, policy, slots=places, journal=journal) as rt:
             for query in queries:
                 _start(rt, spark, file, query)
-            _watch(Watch(rt), seconds)
+            _watch(StatusTable(rt), seconds)
         if rt.journal_path is not None:
             screen.out.print(
                 f"Stopped. Why each batch ran: headway explain QUERY --journal {rt.journal_path}", soft_wrap=True
@@ -77,7 +77,7 @@ def _user_code(file: Path, what: str) -> Iterator[None]:
         raise HeadwayError(f"{what}: {where}: {type(error).__name__}: {first_line(error)}") from None
 
 
-def _watch(watch: Watch, seconds: float | None) -> None:
+def _watch(watch: StatusTable, seconds: float | None) -> None:
     end = None if seconds is None else time.monotonic() + seconds
     with Live(watch.table(), console=screen.out, auto_refresh=False) as live:
         while watch.active and not watch.failed and (end is None or time.monotonic() < end):

@@ -9,7 +9,7 @@ from rich.text import Text
 from headway.model.status import QueryStatus, RuntimeStatus
 
 
-class Watch:
+class StatusTable:
     """The queries of a runtime, looked at twice a second, as it tells of them."""
 
     def __init__(self, rt: Any) -> None:

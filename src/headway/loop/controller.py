@@ -12,7 +12,7 @@ from headway.loop.inbox import Inbox
 from headway.loop.kernel import Kernel, Log
 from headway.loop.lessons import Aside, Lessons, at_once
 from headway.loop.partitions import Logs
-from headway.loop.questions.order import Standing, order
+from headway.loop.questions.order import StandingHold, order
 from headway.loop.roster import Roster
 from headway.loop.tracker import QueryTracker
 from headway.loop.trouble import QueryTrouble
@@ -74,7 +74,7 @@ class Controller(Inbox):
         self._lessons = Lessons(self.kernel, aside, self.post)
         self._steps = ClockSteps(clock, lambda text: journal.note(clock.now(), "", text))
         self._drains = Drains()
-        self._standing = Standing()
+        self._standing = StandingHold()
 
     def take(self, message: Message) -> None:
         """Update what is known."""

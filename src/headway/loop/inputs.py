@@ -9,7 +9,7 @@ from headway.estimate.rates import Rate
 from headway.estimate.tail import Tail
 from headway.loop.kernel import Question
 from headway.loop.liveness import LEAD_MS, Liveness
-from headway.loop.partitions import CALM, Partitions, Standing
+from headway.loop.partitions import CALM, Partitions, PartitionStanding
 from headway.loop.questions.patience import patience
 from headway.loop.questions.sampling import sampling
 from headway.loop.sampler import Sampler
@@ -40,7 +40,7 @@ class InputTracker:
     first_at: WallMs = WallMs(0)  # when it was first read
     confidence: float = 0.95
     parts: "Parts" = field(init=False)
-    standing: Standing = CALM  # of the partitions of its log, by the broker
+    standing: PartitionStanding = CALM  # of the partitions of its log, by the broker
     behind_since: dict[Part, WallMs] = field(default_factory=dict)
     read: ReadSoFar | None = None  # of that log
     tails: dict[int, Tail] = field(default_factory=dict)  # of the delays of each partition, or of all rows under ALL_PARTS

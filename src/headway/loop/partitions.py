@@ -77,7 +77,7 @@ class _Track:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PartitionStanding:
     """What the partitions of a log ask for, given somebody's patience."""
 
     held_until: WallMs | None = None  # a window that is due waits so long for those that are behind
@@ -86,7 +86,7 @@ class Standing:
     let_go: tuple[str, ...] = ()  # who is behind still, but has been waited for long enough
 
 
-CALM = Standing()
+CALM = PartitionStanding()
 
 
 @dataclass
@@ -147,11 +147,11 @@ class Partitions:
         """As far as is known: a partition that is mute may have come further."""
         return {name: track.end for name, track in self._tracks.items()}
 
-    def standing(self, patience_ms: int, idle_after_ms: int | None, since: dict[Part, WallMs]) -> Standing:
+    def standing(self, patience_ms: int, idle_after_ms: int | None, since: dict[Part, WallMs]) -> PartitionStanding:
         """For one that waits `idle_after_ms` at most; None is for ever. `since` is its memory: who is behind since when."""
         if self.away_since is not None:
             until = _limit(self.away_since, idle_after_ms)
-            return Standing(until, behind=(BROKER,)) if until > self.at else Standing(let_go=(BROKER,))
+            return PartitionStanding(until, behind=(BROKER,)) if until > self.at else PartitionStanding(let_go=(BROKER,))
         behind = self._behind(patience_ms, idle_after_ms)
         if not behind:
             since.clear()
@@ -167,7 +167,7 @@ class Partitions:
             until = max(until, limit)
             lagging = lagging or (limit <= self.at and track.mute_since is None)
             (waited_for if limit > self.at else let_go).append(f"{name[0]}-{name[1]}")
-        return Standing(until if until > self.at else None, lagging, tuple(waited_for), tuple(let_go))
+        return PartitionStanding(until if until > self.at else None, lagging, tuple(waited_for), tuple(let_go))
 
     def _behind(self, patience_ms: int, idle_after_ms: int | None) -> tuple[Part, ...]:
         if self._most_ms < max(patience_ms, 2 * POLL_MS):

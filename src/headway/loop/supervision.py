@@ -17,7 +17,7 @@ OFTEN, WITHIN_MS = 3, 60_000  # so many beginnings within so long are one too ma
 BUSY_S = 2.0  # for which a look waits for a controller that decides
 
 
-class Lines(Protocol):
+class GateLines(Protocol):
     """The gate, as the supervision sees it."""
 
     def asked_again(self) -> None:
@@ -36,7 +36,9 @@ class Lines(Protocol):
 class Supervision:
     """Runs a controller on a thread of its own, for as long as anything can be done."""
 
-    def __init__(self, controller: Controller, lines: Lines, plain: OrderPolicy, say: Callable[[str], None] = aloud) -> None:
+    def __init__(
+        self, controller: Controller, lines: GateLines, plain: OrderPolicy, say: Callable[[str], None] = aloud
+    ) -> None:
         """`plain` is the policy that takes over from one that keeps failing."""
         self.controller, self._lines, self._plain, self._say = controller, lines, plain, say
         self._rebuilt: list[WallMs] = []

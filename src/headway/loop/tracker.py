@@ -9,7 +9,7 @@ from headway.estimate.due import READ_MOST_MS, worked_out
 from headway.estimate.ripe import ripe
 from headway.loop.inputs import InputTracker
 from headway.loop.kernel import Question
-from headway.loop.partitions import Partitions, Standing
+from headway.loop.partitions import Partitions, PartitionStanding
 from headway.loop.sampler import Sampler
 from headway.loop.thresholds import QUERY, Threshold
 from headway.loop.unread import ReadSoFar
@@ -273,7 +273,7 @@ def _threshold(spec: QuerySpec) -> Threshold | None:
     return None
 
 
-def _waiting(before: list[Standing], after: list[Standing]) -> list[str]:
+def _waiting(before: list[PartitionStanding], after: list[PartitionStanding]) -> list[str]:
     """What is new about who is waited for."""
     was, behind = ([name for standing in every for name in standing.behind] for every in (before, after))
     known = {name for standing in before for name in standing.let_go}

@@ -20,7 +20,7 @@ from headway.merge.rows import Flag, Ints, Row, Rows, batch, number, numbered, t
 Key = tuple[float, int, int]  # timestamp, writer, sequence
 
 
-class Reader:
+class KSlackReader:
     """What one reader has still to read: what has just come, and what waits, as a heap or sorted, by how it reads."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class KSlack:
 
     def __init__(self, k_ms: int, readers: int = 1) -> None:
         self._k_ms = number("k_ms", k_ms, 0)
-        self._readers = [Reader() for _ in range(number("readers", readers, 1))]
+        self._readers = [KSlackReader() for _ in range(number("readers", readers, 1))]
         self._written: Counter[int] = Counter()
         self._newest: float = BEFORE_ALL
         self._lock = Lock()
@@ -94,7 +94,7 @@ class KSlack:
             return out
 
 
-def _heap(place: Reader) -> list[Row]:
+def _heap(place: KSlackReader) -> list[Row]:
     """What waits, for reading one by one."""
     if len(place.sorted):
         place.heap, place.sorted = place.sorted.rows(), Rows.of([])  # a sorted list is a heap
@@ -105,7 +105,7 @@ def _heap(place: Reader) -> list[Row]:
     return place.heap
 
 
-def _sorted(place: Reader) -> Rows:
+def _sorted(place: KSlackReader) -> Rows:
     """What waits, for reading many at once."""
     singles = [row for row in place.come if isinstance(row, Row)]
     many = [rows for rows in place.come if isinstance(rows, Rows)]

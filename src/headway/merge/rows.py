@@ -79,7 +79,7 @@ class Rows:
         return self.timestamps, self.writers, self.sequences, self.payloads, self.flags
 
 
-class Gate(Protocol):
+class MergeGate(Protocol):
     """What all ways to merge have in common: many writers, and readers that each get every tuple once."""
 
     def insert(self, item: tuple[int, Any], writer: int) -> None: ...

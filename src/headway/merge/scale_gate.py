@@ -25,7 +25,7 @@ TIDY_EVERY = 256  # single reads
 NOTHING: Key = (float("inf"), 0)
 
 
-class Reader:
+class ScaleGateReader:
     """How far one reader has come."""
 
     __slots__ = ("ahead", "head", "next")
@@ -45,7 +45,7 @@ class ScaleGate:
     def __init__(self, writers: int, readers: int = 1) -> None:
         self._logs = [Log(writer) for writer in range(number("writers", writers, 1))]
         self._frontiers: list[Key] = [(BEFORE_ALL, writer) for writer in range(writers)]
-        self._readers = [Reader(writers) for _ in range(number("readers", readers, 1))]
+        self._readers = [ScaleGateReader(writers) for _ in range(number("readers", readers, 1))]
         self._lock = Lock()
 
     def insert(self, item: tuple[int, Any], writer: int) -> None:
@@ -95,20 +95,20 @@ class ScaleGate:
         """The least frontier: whatever comes sorts after it, as writers never fall."""
         return min(self._frontiers)
 
-    def _limit(self, place: Reader) -> Key:
+    def _limit(self, place: ScaleGateReader) -> Key:
         """The last key that may leave."""
         return self._merge()
 
-    def _flag(self, place: Reader, key: Key, merge: Key) -> Flag | None:
+    def _flag(self, place: ScaleGateReader, key: Key, merge: Key) -> Flag | None:
         """How the least unread tuple leaves, or None if it does not."""
         return Flag.READY if key <= merge else None
 
-    def _mark(self, place: Reader, rows: Rows) -> None:
+    def _mark(self, place: ScaleGateReader, rows: Rows) -> None:
         """The same for many that leave: set those flags that are not 'ready'."""
 
     # ---- taking it out
 
-    def _one(self, place: Reader) -> Row | None:
+    def _one(self, place: ScaleGateReader) -> Row | None:
         least, merge, many = NOTHING, self._merge(), False
         for log, after in zip(self._logs, place.next, strict=True):
             if after < log.end:
@@ -131,7 +131,7 @@ class ScaleGate:
             self._tidy()
         return row
 
-    def _fetched(self, place: Reader, merge: Key) -> list[Row]:
+    def _fetched(self, place: ScaleGateReader, merge: Key) -> list[Row]:
         """The first ready tuples, none of them late, as rows that count as read.
 
         By Python's own sort: numpy's gives up the interpreter while it holds our lock, and with many reading threads gets it
@@ -150,7 +150,7 @@ class ScaleGate:
         self._tidy()
         return list(map(tuple.__new__, repeat(Row), found))
 
-    def _take(self, place: Reader, limit: Key, most: int | None) -> Rows:
+    def _take(self, place: ScaleGateReader, limit: Key, most: int | None) -> Rows:
         """All unread tuples up to `limit`, sorted, or the first `most` of them; they count as read."""
         spans = []
         for writer, (log, since) in enumerate(zip(self._logs, place.next, strict=True)):

@@ -9,10 +9,10 @@ from math import inf
 
 from headway.errors import SettingError
 from headway.merge.rows import Flag, Rows
-from headway.merge.scale_gate import Key, Reader, ScaleGate
+from headway.merge.scale_gate import Key, ScaleGate, ScaleGateReader
 
 
-class SlackGate(ScaleGate):
+class SlackScaleGate(ScaleGate):
     """Gives every reader all tuples once: in one order while all writers keep up, without those that lag where they do not.
 
     `slt_ms` is by how much the newest timestamp of all may pass a tuple that waits; `inf` waits for ever.
@@ -32,12 +32,12 @@ class SlackGate(ScaleGate):
         with self._lock:
             self._slt_ms = given
 
-    def _limit(self, place: Reader) -> Key:
+    def _limit(self, place: ScaleGateReader) -> Key:
         """Past the merge, whatever has no slack left, of any writer, and whatever is late."""
         overdue = (self._newest() - self._slt_ms - 1, len(self._logs))
         return max(self._merge(), overdue, _late(place))
 
-    def _flag(self, place: Reader, key: Key, merge: Key) -> Flag | None:
+    def _flag(self, place: ScaleGateReader, key: Key, merge: Key) -> Flag | None:
         late = key < place.head
         if key <= merge:
             return Flag.LATE if late else Flag.READY
@@ -45,7 +45,7 @@ class SlackGate(ScaleGate):
             return LATE_AND_SLACK_READY
         return Flag.SLACK_READY if self._newest() - key[0] > self._slt_ms else None
 
-    def _mark(self, place: Reader, rows: Rows) -> None:
+    def _mark(self, place: ScaleGateReader, rows: Rows) -> None:
         """Rows are sorted, so the late ones are the first of them, and the ready ones too."""
         late, ready = (_count(rows, upto) for upto in (_late(place), self._merge()))
         rows.flags[:late] |= int(Flag.LATE)
@@ -59,7 +59,7 @@ class SlackGate(ScaleGate):
 LATE_AND_SLACK_READY = Flag.LATE | Flag.SLACK_READY
 
 
-def _late(place: Reader) -> Key:
+def _late(place: ScaleGateReader) -> Key:
     """The last key below what a reader has read; what it finds there came too late for its turn."""
     timestamp, writer = place.head
     return (timestamp, writer - 1)

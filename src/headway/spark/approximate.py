@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from headway.model.declared import SAMPLING, checked
 from headway.model.sampling import SamplingPolicy, StreamView
 from headway.policy.patience import Fixed
-from headway.spark.inputs import Inputs, InputSettings, Taken
+from headway.spark.inputs import Inputs, InputSettings, SampledInput
 from headway.spark.plan import time_column
 from headway.spark.sampling import sample
 
@@ -27,6 +27,6 @@ def approximate(
     """As many of `rows` as `policy` says, with a watermark on `column`."""
     checked("approximate.sampling", policy, SAMPLING, "a sampling policy such as headway.sampling.Aion()")
     time_column(rows, column)
-    taken = Taken(policy, sample(rows, bound.value, bound.per, bound.by))
+    taken = SampledInput(policy, sample(rows, bound.value, bound.per, bound.by))
     start = Fixed(policy.decide(StreamView(600, 3_000, 3_000)).wait_ms)
     return inputs.watermarked(rows, column, start, settings, taken)

@@ -47,7 +47,7 @@ class InputSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class SampledInput:
     """What of an input is taken: how much, as this policy says, and which rows."""
 
     policy: SamplingPolicy
@@ -71,7 +71,12 @@ class Inputs:
         return self.watermarked(rows, column, policy, settings)
 
     def watermarked(
-        self, rows: DataFrame, column: str, policy: PatiencePolicy, settings: InputSettings, taken: Taken | None = None
+        self,
+        rows: DataFrame,
+        column: str,
+        policy: PatiencePolicy,
+        settings: InputSettings,
+        taken: SampledInput | None = None,
     ) -> DataFrame:
         """The same, with `taken` a part of them."""
         profile = profile_of(self.spark, settings.rows_per_batch)
@@ -98,7 +103,13 @@ class Inputs:
         return controlled(rows, plane.control, column, policy, metric_name(label, most_ms), how)
 
     def _registered(
-        self, plane: Plane, rows: DataFrame, label: str, policy: PatiencePolicy, settings: InputSettings, taken: Taken | None
+        self,
+        plane: Plane,
+        rows: DataFrame,
+        label: str,
+        policy: PatiencePolicy,
+        settings: InputSettings,
+        taken: SampledInput | None,
     ) -> int | None:
         """Have the plane know of an input; how many partitions it has, if the user or a broker says so."""
         if label in plane.inputs:

@@ -56,7 +56,7 @@ def subscription(rows: Any) -> Subscription | None:
     return Subscription(topics, pattern, tuple(sorted(settings.items())))
 
 
-class Watch:
+class PartitionWatch:
     """Asks the brokers, a few times a second, how far the topics of all inputs have come, and tells the controller."""
 
     def __init__(self, spark: Any, post: Callable[[Message], None]) -> None:

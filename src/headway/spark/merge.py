@@ -24,7 +24,7 @@ from headway.errors import SettingError
 from headway.model.time import duration_ms
 from headway.policy.patience import Fixed, PatiencePolicy, SlackGate
 from headway.spark.inputs import Inputs, InputSettings
-from headway.spark.merge_order import AT, BUCKET, EXTRA, HASH, NEVER, NULL, SOURCE, TICK, Column, Layout, Step
+from headway.spark.merge_order import AT, BUCKET, EXTRA, HASH, NEVER, NULL, SOURCE, TICK, Column, MergeLayout, Step
 from headway.spark.merge_state import STATE, Merger
 from headway.spark.plan import hashable, quoted, time_column
 from headway.spark.profile import one_task, profile_of
@@ -78,7 +78,7 @@ def merge(
     return found
 
 
-def _laid_out(spark: Any, streams: Sequence[DataFrame], wanted: Merging) -> tuple[DataFrame, Layout, T.StructType]:
+def _laid_out(spark: Any, streams: Sequence[DataFrame], wanted: Merging) -> tuple[DataFrame, MergeLayout, T.StructType]:
     """All rows as one stream, how they are laid out for the workers, and what comes back; refuses what cannot be."""
     if not callable(wanted.step):
         raise SettingError(
@@ -96,7 +96,7 @@ def _laid_out(spark: Any, streams: Sequence[DataFrame], wanted: Merging) -> tupl
             raise SettingError(
                 "merge.on", min(lacking), f"a column of every stream, but stream {number} has none of that name"
             )
-    layout = Layout(
+    layout = MergeLayout(
         tuple(_column(f) for f in rows.drop(SOURCE).schema.fields),
         on=keys, ties=_named("merge.ties", wanted.ties, rows, _TIES, least=0),
         one_key=isinstance(on, str), buckets=buckets, zone=str(spark.conf.get("spark.sql.session.timeZone")),
@@ -134,7 +134,7 @@ def _together(streams: Sequence[DataFrame], time: str) -> DataFrame:
     return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), numbered)
 
 
-def _sent(rows: DataFrame, layout: Layout, time: str) -> DataFrame:
+def _sent(rows: DataFrame, layout: MergeLayout, time: str) -> DataFrame:
     """What goes to the workers: each row's bucket and place in the order, and its columns in a form that loses nothing."""
     place = [
         F.unix_micros(quoted(time)).alias(AT),

@@ -40,7 +40,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Layout:
+class MergeLayout:
     """What all buckets of a merge have in common."""
 
     columns: tuple[Column, ...]
@@ -84,7 +84,7 @@ class Bucket:
 
 
 def advance(
-    layout: Layout, step: Step, bucket: Bucket, new: Arrays | None, watermark_ms: int
+    layout: MergeLayout, step: Step, bucket: Bucket, new: Arrays | None, watermark_ms: int
 ) -> tuple[list[Sequence[Any]], Bucket]:
     """Take in rows, hand over all that are below the watermark, and return the results and the bucket as it is then."""
     rows = _joined(layout, bucket.held, new)
@@ -123,7 +123,7 @@ def _hand_over(
         known[key] = state, int(latest[-1])
 
 
-def _by_key(layout: Layout, rows: Arrays, passed_ms: int) -> Iterator[tuple[Any, list[Any], Any]]:
+def _by_key(layout: MergeLayout, rows: Arrays, passed_ms: int) -> Iterator[tuple[Any, list[Any], Any]]:
     """Rows that are handed over, key by key: first those that come too late, then all others, each by their time."""
     late = rows[AT] < passed_ms * 1000
     ties = [_rank(rows[name]) for name in reversed(layout.ties)]
@@ -138,7 +138,7 @@ def _by_key(layout: Layout, rows: Arrays, passed_ms: int) -> Iterator[tuple[Any,
         yield (key[0] if layout.one_key else key), made[begin:end], times[begin:end]
 
 
-def _rows(layout: Layout, rows: Arrays, late: Any, passed_ms: int) -> list[Any]:
+def _rows(layout: MergeLayout, rows: Arrays, late: Any, passed_ms: int) -> list[Any]:
     """Arrays as rows: Python's own numbers and times, and None where there is nothing."""
     passed = _times(np.array([passed_ms * 1000]), layout.zone)[0]
     values = [_values(c, rows, layout.zone) for c in layout.columns]
@@ -164,7 +164,7 @@ def _times(micros: Any, zone: str) -> list[Any]:
     return found
 
 
-def _codes(layout: Layout, rows: Arrays) -> Any:
+def _codes(layout: MergeLayout, rows: Arrays) -> Any:
     """A number for each row, the same for rows of the same key."""
     codes = np.zeros(len(rows[AT]), dtype=np.int64)
     masked = {c.name for c in layout.columns if c.masked}
@@ -181,7 +181,7 @@ def _rank(array: Any) -> Any:
     return pd.Series(array).rank(method="dense", na_option="top").to_numpy() if array.dtype == object else array
 
 
-def _joined(layout: Layout, held: Arrays | None, new: Arrays | None) -> Arrays | None:
+def _joined(layout: MergeLayout, held: Arrays | None, new: Arrays | None) -> Arrays | None:
     if held is None or new is None:
         return held if new is None else new
     return {name: np.concatenate([held[name], new[name]]) for name in layout.arrays}

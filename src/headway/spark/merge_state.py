@@ -10,7 +10,7 @@ import pandas as pd
 from pyspark import cloudpickle
 
 from headway.errors import HeadwayError
-from headway.spark.merge_order import SOURCE, TICK, Arrays, Bucket, Layout, Step, advance
+from headway.spark.merge_order import SOURCE, TICK, Arrays, Bucket, MergeLayout, Step, advance
 
 STATE = "bucket binary"
 _PLAIN = {"number": None, "time": np.int64, "object": object}
@@ -20,7 +20,7 @@ _PLAIN = {"number": None, "time": np.int64, "object": object}
 class Merger:
     """What is done with a bucket: to be given to `applyInPandasWithState`."""
 
-    layout: Layout
+    layout: MergeLayout
     step: Step
     output: tuple[str, ...]
     times: frozenset[str]  # which of the results are timestamps
@@ -48,7 +48,7 @@ class Merger:
         return frame
 
 
-def arrays(layout: Layout, frames: list[pd.DataFrame]) -> Arrays | None:
+def arrays(layout: MergeLayout, frames: list[pd.DataFrame]) -> Arrays | None:
     """The rows of a batch as arrays, without the ticks; their types are the same whatever the batch holds."""
     rows = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
     real = rows[SOURCE].to_numpy() != TICK
@@ -65,7 +65,7 @@ def packed(bucket: Bucket) -> bytes:
     return data
 
 
-def unpacked(layout: Layout, data: bytes) -> Bucket:
+def unpacked(layout: MergeLayout, data: bytes) -> Bucket:
     """The bucket of a checkpoint; refuses one that was written by a merge with other keys, buckets or columns."""
     bucket = Bucket(*cloudpickle.loads(data))
     if bucket.spread != layout.spread:

@@ -23,7 +23,7 @@ from headway.spark.channel.gate import Gate
 from headway.spark.channel.leased_gate import LeasedGate
 from headway.spark.channel.rows import control_rows
 from headway.spark.gauge import DriverGauge
-from headway.spark.kafka import Subscription, Watch
+from headway.spark.kafka import PartitionWatch, Subscription
 from headway.spark.lease import Leases, default_fs, local_path
 from headway.spark.memory import Memory
 from headway.spark.profile import Profile, one_task, usual
@@ -77,7 +77,7 @@ class Plane:
         self.by_jar = jvm.present(spark)
         self.control = control_rows(spark, self.gate, self.by_jar)
         self.starting = Starting(self.gate, leases, handles, nameless=not self.by_jar)
-        self.watch = Watch(spark, self.post)
+        self.watch = PartitionWatch(spark, self.post)
         self.reports = BatchReports(self.post, self._committed)
         self.inputs: dict[str, Input] = {}
 

@@ -20,7 +20,7 @@ def order(
     return Question(NAME, "", policy, without_memory(policy), see, act, None, guards, is_news)
 
 
-class Standing:
+class StandingHold:
     """The last hold. It stands until its time is over, or until something that it was decided by has changed."""
 
     def __init__(self) -> None:

@@ -18,7 +18,7 @@ class Opens(Protocol):
     def release(self, query: str, offset: ControlOffset) -> bool: ...
 
 
-class Held(Protocol):
+class LeaseBook(Protocol):
     """The leases that queries have, whatever they are made of."""
 
     def of(self, name: str) -> Lease | None:
@@ -29,7 +29,7 @@ class Held(Protocol):
 class LeasedGate:
     """Answers who is sure at once. Who was frozen, or whose file system is slow, gets its answer when it is sure again."""
 
-    def __init__(self, gate: Opens, leases: Held, say: Callable[[str], None] = aloud) -> None:
+    def __init__(self, gate: Opens, leases: LeaseBook, say: Callable[[str], None] = aloud) -> None:
         self._gate, self._leases, self._say = gate, leases, say
         self._lock = threading.Lock()
         self._waiting: dict[str, ControlOffset] = {}

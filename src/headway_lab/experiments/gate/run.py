@@ -19,9 +19,9 @@ from typing import Any, Literal
 import numpy as np
 
 from headway.merge.k_slack import KSlack
-from headway.merge.rows import Gate, Ints, Rows
+from headway.merge.rows import Ints, MergeGate, Rows
 from headway.merge.scale_gate import ScaleGate
-from headway.merge.slack_gate import SlackGate
+from headway.merge.slack_gate import SlackScaleGate
 
 READ, JOIN = "gate-read", "gate-join"
 WRITERS = 2
@@ -30,8 +30,8 @@ PER_MS = 1  # tuples of each writer
 Calls = Literal["one", "many"]
 CALLS: tuple[Calls, ...] = ("one", "many")
 
-GATES: dict[str, Callable[[int, int], Gate]] = {
-    "slack-gate": lambda readers, slt_ms: SlackGate(WRITERS, readers, slt_ms),
+GATES: dict[str, Callable[[int, int], MergeGate]] = {
+    "slack-gate": lambda readers, slt_ms: SlackScaleGate(WRITERS, readers, slt_ms),
     "scale-gate": lambda readers, slt_ms: ScaleGate(WRITERS, readers),
     "k-slack": lambda readers, slt_ms: KSlack(slt_ms, readers),
 }
@@ -107,7 +107,7 @@ def read_in_turns(gates: list[str], case: ReadCase, seed: int, turns: int) -> di
     return {gate: {name: round(median(run[gate][name] for run in runs), 1) for name in runs[0][gate]} for gate in gates}
 
 
-def _fill(gate: Gate, one: list[tuple[Ints, Ints]], calls: Calls) -> None:
+def _fill(gate: MergeGate, one: list[tuple[Ints, Ints]], calls: Calls) -> None:
     for writer, (stamps, payloads) in enumerate(one):
         if calls == "many":
             gate.insert_many(stamps, payloads, writer)
@@ -116,7 +116,7 @@ def _fill(gate: Gate, one: list[tuple[Ints, Ints]], calls: Calls) -> None:
                 gate.insert(item, writer)
 
 
-def _drain(gate: Gate, reader: int, calls: Calls) -> int:
+def _drain(gate: MergeGate, reader: int, calls: Calls) -> int:
     if calls == "many":
         return len(gate.get_many(reader))
     count = 0
@@ -174,7 +174,7 @@ def join_part(part: int, parts: int, case: JoinCase, seed: int, start: Any, out:
     for one in rounds(seed, case.tuples, case.round):
         mine = [_area(payloads, case) % parts == part for _, payloads in one]
         todo.append([(stamps[own], payloads[own]) for (stamps, payloads), own in zip(one, mine, strict=True)])
-    gate, join = SlackGate(WRITERS, 1, case.slt_ms), Join(case)
+    gate, join = SlackScaleGate(WRITERS, 1, case.slt_ms), Join(case)
     start.wait(PATIENCE_S)
     began, began_cpu = perf_counter(), thread_time()
     for one in todo:
