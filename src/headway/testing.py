@@ -1,4 +1,4 @@
-"""A world in virtual time, to try a policy on without Spark and without waiting: the simulator's own, under short names.
+"""A world in virtual time, to try a policy on without Spark and without waiting: the simulator's own.
 
 world = VirtualWorld(Klink(), slots=1)
 world.add(VirtualQuery("orders", window("3 s"), VirtualInput("clicks", patience_ms=500, rows_per_s=10_000)))
@@ -6,9 +6,7 @@ world.run(until_ms=30_000)
 assert not world.early and max(w.latency_ms for w in world.windows) < 400
 """
 
-from headway.sim.microbatch import Emitted, Notebook
-from headway.sim.microbatch import Query as VirtualQuery
-from headway.sim.microbatch import World as VirtualWorld
-from headway.sim.streams import Stream as VirtualInput
+from headway.sim.microbatch import Emitted, Notebook, VirtualQuery, VirtualWorld
+from headway.sim.streams import VirtualInput
 
 __all__ = ["Emitted", "Notebook", "VirtualInput", "VirtualQuery", "VirtualWorld"]

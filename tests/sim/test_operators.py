@@ -8,14 +8,14 @@ import pytest
 from headway.estimate.pressure import Pressure
 from headway.model.time import WallMs
 from headway.sim.delays import Constant, Uniform
-from headway.sim.operators import Engine, Machine
+from headway.sim.operators import Engine, Node
 from headway.sim.pipelines import PIPELINES, ysb
 from headway_lab.experiments.simulator.paper import BY_OPERATOR, HOLDS, ORDERS
 
-SMALL = Machine(cores=2)
+SMALL = Node(cores=2)
 
 
-def engine(order: str = "klink", queries: int = 8, rate: float = 5_000, machine: Machine = SMALL, **more: object) -> Engine:
+def engine(order: str = "klink", queries: int = 8, rate: float = 5_000, machine: Node = SMALL, **more: object) -> Engine:
     pipeline = replace(ysb(), events_per_s=rate)
     return Engine(
         pipeline, queries, ORDERS[order], Uniform(0, 500), machine=machine, by_operator=order in BY_OPERATOR,

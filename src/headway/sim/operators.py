@@ -26,7 +26,7 @@ from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView, QueryView
 from headway.sim.delays import Delay
 from headway.sim.draining import most_freed
-from headway.sim.layout import Layout, tail_costs
+from headway.sim.layout import OperatorLayout, tail_costs
 from headway.sim.pipelines import Pipeline
 from headway.sim.sharing import water_fill
 
@@ -59,7 +59,7 @@ class OperatorView:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Node:
     """One node of the paper's cluster."""
 
     cores: int = 24
@@ -73,11 +73,11 @@ class Machine:
     calm_after_ms: int = 3_000  # it ends after that, or when half is freed, and rests as long
 
 
-PAPER = Machine()
+PAPER = Node()
 
 
 @dataclass(slots=True)
-class _Marks:
+class _WatermarksUnderWay:
     """The sweeping watermarks of one query that are on their way."""
 
     coming: deque[tuple[float, int]] = field(default_factory=deque)  # when it is ingested, window end
@@ -85,7 +85,7 @@ class _Marks:
 
 
 @dataclass
-class Trace:
+class EngineTrace:
     """What was seen: latencies of sweeping watermarks, and the machine over time."""
 
     latencies_ms: list[float] = field(default_factory=list)
@@ -110,7 +110,7 @@ class Engine:
         delay: Delay,
         *,
         seed: int = 0,
-        machine: Machine = PAPER,
+        machine: Node = PAPER,
         nodes: int = 1,
         memory_policy: bool = False,
         closed: bool = True,
@@ -129,7 +129,7 @@ class Engine:
         self.cost, self.selectivity = np.array(pipeline.costs_ms), np.array([o.selectivity for o in pipeline.operators])
         self.reach = np.array(pipeline.reach)
         self.whole_ms = float((self.cost * self.reach).sum())
-        self.layout = Layout.spread(queries, self.k, nodes, self.cost, self.reach)
+        self.layout = OperatorLayout.spread(queries, self.k, nodes, self.cost, self.reach)
         self.now = 0
         self.starts = self.chance.integers(0, 20_000, queries)
         self.outside = np.zeros(queries)  # generated, not yet taken in
@@ -137,7 +137,7 @@ class Engine:
         self.queue = np.zeros((queries, self.k))
         self.done = np.zeros((queries, self.k))
         self.head = np.full(queries, np.inf)  # what the last operator must have seen for the next mark to be through
-        self.marks = [_Marks() for _ in range(queries)]
+        self.marks = [_WatermarksUnderWay() for _ in range(queries)]
         # Windows begin with their query: deployed at random moments, queries have their deadlines at random ones (6.2.1).
         self.deadlines = [
             Deadlines(tuple(Grid(g.period_ms, (g.offset_ms + int(s)) % g.period_ms) for g in pipeline.windows))
@@ -157,11 +157,11 @@ class Engine:
         self.held = np.zeros(queries, dtype=bool)  # has its turn still
         self.ran_operator = np.repeat(self.starts[:, None], self.k, axis=1)
         self.pressure = Pressure(machine.pressed, machine.calm_after_ms)
-        self.trace = Trace(ideal_ms=self.whole_ms)
+        self.trace = EngineTrace(ideal_ms=self.whole_ms)
 
     # ---- the run
 
-    def run(self, seconds: int, warm_s: int = 60) -> Trace:
+    def run(self, seconds: int, warm_s: int = 60) -> EngineTrace:
         step = self.machine.cycle_ms if self.policy is not None else self.machine.quantum_ms
         for start in range(0, seconds * 1000, step):
             self._cycle(start, step, count=start >= warm_s * 1000)

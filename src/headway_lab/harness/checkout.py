@@ -9,7 +9,7 @@ import headway
 
 
 @dataclass(frozen=True, slots=True)
-class Age:
+class CommitAge:
     """What has happened since a commit. None is unknown: no checkout, or a commit that it does not have."""
 
     commits: int | None = None
@@ -34,7 +34,7 @@ class Checkout:
 
     root: Path | None
 
-    def age(self, commit: str, paths: tuple[str, ...]) -> Age:
+    def age(self, commit: str, paths: tuple[str, ...]) -> CommitAge:
         """How far back a commit is, and how many commits since have touched what the globs name.
 
         A '+' behind the commit stands for changes that were never committed: what they were is unknown.
@@ -42,7 +42,7 @@ class Checkout:
         known = commit.removesuffix("+")
         since = self._count(known)
         changes = self._count(known, *(f":(top,glob){path}" for path in paths)) if paths else None
-        return Age(since, None if commit.endswith("+") and not changes else changes)
+        return CommitAge(since, None if commit.endswith("+") and not changes else changes)
 
     def files(self, path: str) -> list[str]:
         """What a glob names at present."""

@@ -13,7 +13,7 @@ Written = list[tuple[Pane, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class SinkTally:
     """What came out, compared with the truth."""
 
     windows: int = 0
@@ -26,8 +26,8 @@ class Tally:
     def wrong(self) -> int:
         return self.missing + self.twice + self.miscounted
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+    def __add__(self, other: "SinkTally") -> "SinkTally":
+        return SinkTally(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
 
 
 def into(folder: Path, before: Callable[[], None] = lambda: None) -> Callable[[Any, int], None]:
@@ -64,10 +64,10 @@ def last_end(stream: Ysb, until_ms: int) -> int:
     return until_ms - (until_ms - stream.offset_ms) % stream.window_ms
 
 
-def tally(stream: Ysb, rows: Written, until_ms: int) -> Tally:
+def tally(stream: Ysb, rows: Written, until_ms: int) -> SinkTally:
     """Every pane of every window that ends by `until_ms` must be there, once, with its true count."""
     true, got, times = _both(stream, rows, until_ms)
-    return Tally(
+    return SinkTally(
         windows=len({end for end, _ in true}),
         panes=len(true),
         missing=sum(pane not in times for pane in true),
@@ -76,14 +76,14 @@ def tally(stream: Ysb, rows: Written, until_ms: int) -> Tally:
     )
 
 
-def tally_with_late(stream: Ysb, rows: Written, kept: Counter[Pane], unkept: int, until_ms: int) -> Tally:
+def tally_with_late(stream: Ysb, rows: Written, kept: Counter[Pane], unkept: int, until_ms: int) -> SinkTally:
     """The same where rows may be late: what is not in a pane must be in the side table, each row once. Of `unkept` rows only
     the number is known; `missing` counts rows here."""
     true, got, times = _both(stream, rows, until_ms)
     late = {pane: n for pane, n in kept.items() if pane[0] <= until_ms}
     there = {pane: got.get(pane, 0) + late.get(pane, 0) for pane in true.keys() | got.keys() | late.keys()}
     lost = sum(max(0, count - there[pane]) for pane, count in true.items())
-    return Tally(
+    return SinkTally(
         windows=len({end for end, _ in true}),
         panes=len(true),
         missing=max(0, lost - unkept),

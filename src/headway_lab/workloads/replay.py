@@ -11,11 +11,11 @@ from headway_lab.workloads.feed import Feed
 
 TICK_S = 0.01  # rows that are due within one of these go together
 TELL_S = 0.5
-Told = Callable[["Sent"], None]
+Told = Callable[["ReplayProgress"], None]
 
 
 @dataclass(slots=True)
-class Sent:
+class ReplayProgress:
     """How a replay goes."""
 
     rows: int = 0
@@ -25,13 +25,15 @@ class Sent:
     told_at: float = 0.0
 
 
-def replay(pieces: Iterable[Feed], address: str, topic: str, told: Told = lambda sent: None, **settings: Any) -> Sent:
+def replay(
+    pieces: Iterable[Feed], address: str, topic: str, told: Told = lambda sent: None, **settings: Any
+) -> ReplayProgress:
     """Send each row when its arrival time comes; what is overdue goes at once. Returns when the broker has all of them.
 
     Nothing is sent twice and order is kept within a partition, also when the broker is away for a while.
     """
     producer = client("producer", address, **{"linger.ms": 10, "enable.idempotence": True, **settings})
-    sent = Sent()
+    sent = ReplayProgress()
 
     def delivered(error: Any, _: Any) -> None:
         sent.failed += error is not None
@@ -50,7 +52,7 @@ def replay(pieces: Iterable[Feed], address: str, topic: str, told: Told = lambda
     return sent
 
 
-def _await(at: int, producer: Any, sent: Sent, told: Told) -> None:
+def _await(at: int, producer: Any, sent: ReplayProgress, told: Told) -> None:
     """Until it is time. Where there is nothing to wait for, a glance at the clock is all it costs."""
     now = time.time_ns() // 1_000_000
     if at <= now:

@@ -12,7 +12,7 @@ from headway.model.decision import Decision
 from headway.model.view import Snapshot
 from headway.policy.order import Klink
 from headway_lab.experiments.chaos import plan as plan_
-from headway_lab.experiments.chaos.plan import HASTY_MS, PATIENCE_MS, Plan, from_kafka, keeps_late
+from headway_lab.experiments.chaos.plan import HASTY_MS, PATIENCE_MS, ChaosPlan, from_kafka, keeps_late
 from headway_lab.harness.file_sink import into
 from headway_lab.harness.on_purpose import Fault, cut_lines, fail_controller
 from headway_lab.workloads.ysb import Ysb
@@ -20,7 +20,7 @@ from headway_lab.workloads.ysb import Ysb
 RESTARTS = 1_000
 
 
-class Once:
+class RaiseOnce:
     """Raises where it is called, once each time that it is told to."""
 
     def __init__(self) -> None:
@@ -32,12 +32,12 @@ class Once:
             raise Fault("on purpose")
 
 
-class Failing:
+class FailingKlink:
     """Klink, which raises when it is told to."""
 
     gated: ClassVar[bool] = True
 
-    def __init__(self, inner: Klink, raises: Once) -> None:
+    def __init__(self, inner: Klink, raises: RaiseOnce) -> None:
         self._inner, self._raises = inner, raises
         self.confidence = inner.confidence
 
@@ -46,16 +46,16 @@ class Failing:
         return self._inner.decide(seen)
 
 
-class Running:
+class RunningQueries:
     """The queries of a plan, and what may be done to them from inside."""
 
-    def __init__(self, work: Path, rt: Any, plan: Plan) -> None:
+    def __init__(self, work: Path, rt: Any, plan: ChaosPlan) -> None:
         self.rt, self.order, self.policy_raises = rt, rt.order, rt.order._raises
-        self.sinks = {name: Once() for name in plan.names}
+        self.sinks = {name: RaiseOnce() for name in plan.names}
         for name, stream in plan.streams().items():
             self._start(work, name, stream, plan)
 
-    def _start(self, work: Path, name: str, stream: Ysb, plan: Plan) -> None:
+    def _start(self, work: Path, name: str, stream: Ysb, plan: ChaosPlan) -> None:
         from headway_lab.workloads.events import events
 
         late = keeps_late(name)
@@ -115,11 +115,11 @@ def child(work: Path) -> None:
     """Run the plan's queries and do as the parent says, until it says `stop`."""
     import headway as hw
 
-    plan = Plan.read(work)
+    plan = ChaosPlan.read(work)
     spark = hw.session("headway-chaos", cores=2, memory="1g", kafka=plan.address is not None)
-    order = Failing(Klink(), Once())
+    order = FailingKlink(Klink(), RaiseOnce())
     with Client(str(work / "line"), "AF_UNIX") as line, hw.Runtime(spark, order, journal=_journal(work)) as rt:
-        running = Running(work, rt, plan)
+        running = RunningQueries(work, rt, plan)
         line.send("running")
         while not rt.await_termination(0):
             if line.poll(0.1):

@@ -14,8 +14,8 @@ from headway.cli import arguments
 from headway.errors import SettingError
 from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.chaos.faults import KINDS
-from headway_lab.experiments.chaos.plan import Plan
-from headway_lab.experiments.chaos.play import EXPERIMENT, FINISH_S, Happened, Outcome
+from headway_lab.experiments.chaos.plan import ChaosPlan
+from headway_lab.experiments.chaos.play import EXPERIMENT, FINISH_S, ChaosOutcome, FaultRecord
 from headway_lab.experiments.chaos.play import chaos as play
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
@@ -34,16 +34,16 @@ def chaos(
     for kind in wanted:
         if kind not in KINDS:
             raise SettingError("kinds", kind, f"some of {', '.join(KINDS)}")
-    with screen.Bar([30.0] + [8.0] * faults + [10.0 + FINISH_S]) as bar:
+    with screen.ProgressBar([30.0] + [8.0] * faults + [10.0 + FINISH_S]) as bar:
         bar.begin("first run")
 
-        def happened(number: int, last: Happened | None) -> None:
+        def happened(number: int, last: FaultRecord | None) -> None:
             bar.end()
             bar.begin(f"{number} of {faults} faults" + ("" if last is None else f", {told(last)}"))
 
         outcome = play(faults, seed, wanted, bar.say, happened, folder)
     t = outcome.tally
-    setting = {"faults": faults, "queries": 5, "rate": Plan.rate, "kinds": sorted(set(wanted) - set(outcome.left_out))}
+    setting = {"faults": faults, "queries": 5, "rate": ChaosPlan.rate, "kinds": sorted(set(wanted) - set(outcome.left_out))}
     figures = asdict(t) | {"stuck": outcome.stuck, "late": outcome.late, "unkept": outcome.unkept, "wrong": outcome.wrong}
     figures |= {"left_out": outcome.left_out, "by_kind": {kind: asdict_of(of) for kind, of in by_kind(outcome).items()}}
     Ledger(ledger).append(EXPERIMENT, "klink", setting, seed, figures)
@@ -60,16 +60,16 @@ def chaos(
         raise typer.Exit(1)
 
 
-def told(last: Happened) -> str:
+def told(last: FaultRecord) -> str:
     went_on = "stuck" if last.recovered_s is None else f"on again after {last.recovered_s:.1f} s"
     return f"{last.kind} for {last.lasted_s:.1f} s, {went_on}"
 
 
-def by_kind(outcome: Outcome) -> dict[str, list[Happened]]:
+def by_kind(outcome: ChaosOutcome) -> dict[str, list[FaultRecord]]:
     return {kind: of for kind in KINDS if (of := [h for h in outcome.happened if h.kind == kind])}
 
 
-def asdict_of(of: Sequence[Happened]) -> dict[str, float]:
+def asdict_of(of: Sequence[FaultRecord]) -> dict[str, float]:
     """The figures of one kind."""
     went_on = [h.recovered_s for h in of if h.recovered_s is not None]
     return {
@@ -81,7 +81,7 @@ def asdict_of(of: Sequence[Happened]) -> dict[str, float]:
     }
 
 
-def _table(outcome: Outcome) -> Table:
+def _table(outcome: ChaosOutcome) -> Table:
     made = Table(box=box.SIMPLE_HEAD)
     made.add_column("fault")
     for head in ("times", "windows meanwhile", "recovery s", "worst", "stuck"):

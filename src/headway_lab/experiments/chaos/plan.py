@@ -13,7 +13,7 @@ HASTY_MS = 350  # the patience of queries that have late rows
 
 
 @dataclass(frozen=True)
-class Plan:
+class ChaosPlan:
     """Queries by the generator and from Kafka; some of each refuse rows that are late, and keep them."""
 
     seed: int
@@ -40,7 +40,7 @@ class Plan:
         (work / "plan.json").write_text(json.dumps(asdict(self)))
 
     @classmethod
-    def read(cls, work: Path) -> "Plan":
+    def read(cls, work: Path) -> "ChaosPlan":
         return cls(**json.loads((work / "plan.json").read_text()))
 
 

@@ -21,10 +21,10 @@ from headway_lab.experiments.chaos import plan as plan_
 from headway_lab.experiments.chaos.clock import ChildClock
 from headway_lab.experiments.chaos.disks import disks
 from headway_lab.experiments.chaos.faults import KINDS
-from headway_lab.experiments.chaos.plan import Plan, from_kafka, keeps_late
+from headway_lab.experiments.chaos.plan import ChaosPlan, from_kafka, keeps_late
 from headway_lab.experiments.chaos.sender import Sender
 from headway_lab.harness import children
-from headway_lab.harness.file_sink import Tally, Written, tally, tally_with_late, written
+from headway_lab.harness.file_sink import SinkTally, Written, tally, tally_with_late, written
 from headway_lab.harness.setting import Say
 from headway_lab.workloads.ysb import Pane
 
@@ -35,7 +35,7 @@ MODULE = "headway_lab.experiments.chaos.child"
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class FaultRecord:
     """One fault, and how all went on."""
 
     kind: str
@@ -45,11 +45,11 @@ class Happened:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChaosOutcome:
     """All faults, and what came out, compared with the truth."""
 
-    happened: list[Happened]
-    tally: Tally
+    happened: list[FaultRecord]
+    tally: SinkTally
     late: int  # rows that are in side tables
     unkept: int  # late rows that were counted as not kept
     left_out: list[str]  # kinds that this machine cannot do
@@ -89,11 +89,11 @@ class Sinks:
 
 
 @dataclass
-class Play:
+class ChaosRun:
     """The stage on which faults happen."""
 
     work: Path
-    plan: Plan
+    plan: ChaosPlan
     chance: random.Random
     say: Say
     listener: Listener
@@ -148,7 +148,7 @@ class Play:
             self.line.close()
         self.child = self.line = None
 
-    def fault(self, kind: str) -> Happened:
+    def fault(self, kind: str) -> FaultRecord:
         """Do it, and wait until every query goes on. One that does not is counted, and the driver started anew."""
         time.sleep(self.chance.uniform(0, 1))
         before, began = self.sinks.look(), time.monotonic()
@@ -163,7 +163,7 @@ class Play:
             recovered = None
             self._tell_stuck(kind, error)
             self.begin_again()
-        return Happened(kind, over - began, recovered, self.sinks.look() - before)
+        return FaultRecord(kind, over - began, recovered, self.sinks.look() - before)
 
     def _await_windows_after(self, ms: int, limit_s: float, doing: str) -> None:
         end = time.monotonic() + limit_s
@@ -200,9 +200,9 @@ class Play:
 
 
 def chaos(
-    faults: int, seed: int, kinds: Sequence[str], say: Say, happened: Callable[[int, Happened | None], None],
+    faults: int, seed: int, kinds: Sequence[str], say: Say, happened: Callable[[int, FaultRecord | None], None],
     folder: Path | None = None, kafka: bool = True,
-) -> Outcome:  # fmt: skip
+) -> ChaosOutcome:  # fmt: skip
     """`faults` of these kinds, one after the other, by this seed. `happened` hears of each, and first of none."""
     with children.work_folder("headway-chaos-", folder) as work, _stage(work, seed, say, kafka) as play:
         can = {name: KINDS[name] for name in kinds if KINDS[name].needs(play)}
@@ -221,14 +221,14 @@ def chaos(
         kept = {name: kept_rows(work, play.plan, name) for name in play.plan.names if keeps_late(name)}
         total = compare(play.plan, written(work), kept, play.unkept, until_ms)
         late = sum(sum(panes.values()) for panes in kept.values())
-        return Outcome(found, total, late, sum(play.unkept.values()), sorted(set(kinds) - can.keys()))
+        return ChaosOutcome(found, total, late, sum(play.unkept.values()), sorted(set(kinds) - can.keys()))
 
 
 def compare(
-    plan: Plan, rows: dict[str, Written], kept: dict[str, Counter[Pane]], unkept: Counter[str], until_ms: int
-) -> Tally:
+    plan: ChaosPlan, rows: dict[str, Written], kept: dict[str, Counter[Pane]], unkept: Counter[str], until_ms: int
+) -> SinkTally:
     """All queries: exactly the truth, or with what was kept as late."""
-    total = Tally()
+    total = SinkTally()
     for name, stream in plan.streams().items():
         got = rows.get(name, [])
         if keeps_late(name):
@@ -238,7 +238,7 @@ def compare(
     return total
 
 
-def kept_rows(work: Path, plan: Plan, name: str) -> Counter[Pane]:
+def kept_rows(work: Path, plan: ChaosPlan, name: str) -> Counter[Pane]:
     """The views in a side table, by their pane."""
     stream, found = plan.streams()[name], Counter[Pane]()
     for file in plan_.side_table(work, name).rglob("*"):
@@ -259,11 +259,11 @@ def _event_ms(row: dict[str, Any]) -> int:
 
 
 @contextmanager
-def _stage(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[Play]:
+def _stage(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[ChaosRun]:
     with ExitStack() as held:
         broker = start_broker(work / "broker") if kafka else None
         boot_ms = time.time_ns() // 1_000_000 - time.monotonic_ns() // 1_000_000
-        plan = Plan(seed, _now_ms(), boot_ms, broker.address if broker else None)
+        plan = ChaosPlan(seed, _now_ms(), boot_ms, broker.address if broker else None)
         plan.write(work)
         folders = [
             plan_.journal(work),
@@ -272,7 +272,7 @@ def _stage(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[Play]:
         ]
         mounted = held.enter_context(disks(folders))
         listener = held.enter_context(Listener(str(work / "line"), "AF_UNIX"))
-        play = Play(work, plan, random.Random(seed), say, listener, broker, mounted=mounted)
+        play = ChaosRun(work, plan, random.Random(seed), say, listener, broker, mounted=mounted)
         with suppress(HeadwayError):
             play.clock = ChildClock(work)
         held.callback(lambda: play.broker.stop() if play.broker else None)

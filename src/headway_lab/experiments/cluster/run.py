@@ -18,9 +18,9 @@ from headway.errors import HeadwayError
 from headway.sim.delays import Uniform
 from headway_lab.experiments.chaos.play import Sinks
 from headway_lab.harness import children
-from headway_lab.harness.file_sink import Tally, into, tally, written
+from headway_lab.harness.file_sink import SinkTally, into, tally, written
 from headway_lab.harness.setting import Say
-from headway_lab.harness.standalone import Standalone, environment, standalone
+from headway_lab.harness.standalone import StandaloneCluster, environment, standalone
 from headway_lab.workloads.ysb import Ysb
 
 EXPERIMENT = "cluster"
@@ -32,7 +32,7 @@ SETTINGS = {"spark.executor.memory": "512m", "spark.executor.cores": "1", "spark
 
 
 @dataclass(frozen=True)
-class Plan:
+class ClusterPlan:
     """What the child runs, and where."""
 
     seed: int
@@ -52,13 +52,13 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ClusterOutcome:
     """How all went on after each kill, and what came out, compared with the truth."""
 
     recovered_s: list[float]  # from a kill until every query had put out a window that ended after it
     stuck: int  # kills after which one did not
     restarts: int  # of queries: Spark gives a task four tries, then its query fails
-    tally: Tally
+    tally: SinkTally
 
     @property
     def wrong(self) -> int:
@@ -70,10 +70,10 @@ class Outcome:
 
 def cluster(
     kills: int, queries: int, seed: int, say: Say, killed: Callable[[int], None], folder: Path | None = None
-) -> Outcome:
+) -> ClusterOutcome:
     """Kill so many executors, then compare what came out with what is true. `killed` hears of each, and first of none."""
     with children.work_folder("headway-bench-cluster-", folder) as work, standalone(2, work / "cluster") as running:
-        plan = Plan(seed, _now_ms(), running.url, queries)
+        plan = ClusterPlan(seed, _now_ms(), running.url, queries)
         (work / "plan.json").write_text(json.dumps(asdict(plan)))
         child = children.begin(MODULE, work, env=environment(work))
         try:
@@ -83,8 +83,14 @@ def cluster(
 
 
 def _played(
-    plan: Plan, kills: int, work: Path, running: Standalone, child: children.Child, say: Say, killed: Callable[[int], None]
-) -> Outcome:
+    plan: ClusterPlan,
+    kills: int,
+    work: Path,
+    running: StandaloneCluster,
+    child: children.Child,
+    say: Say,
+    killed: Callable[[int], None],
+) -> ClusterOutcome:
     chance = random.Random(plan.seed)
     sinks = Sinks(work, list(plan.streams()))
 
@@ -111,11 +117,11 @@ def _played(
     (work / "stop").touch()
     child.wait(START_LIMIT_S)
     rows = written(work)
-    total = sum((tally(stream, rows.get(name, []), until_ms) for name, stream in plan.streams().items()), Tally())
-    return Outcome(recovered, stuck, json.loads((work / "restarts.json").read_text()), total)
+    total = sum((tally(stream, rows.get(name, []), until_ms) for name, stream in plan.streams().items()), SinkTally())
+    return ClusterOutcome(recovered, stuck, json.loads((work / "restarts.json").read_text()), total)
 
 
-def _one_of(running: Standalone, chance: random.Random) -> int:
+def _one_of(running: StandaloneCluster, chance: random.Random) -> int:
     end = time.monotonic() + STUCK_S
     while not (found := running.executors()):
         if time.monotonic() > end:
@@ -137,7 +143,7 @@ def child(work: Path) -> None:
     from headway.spark.session import on
     from headway_lab.workloads.events import events
 
-    plan = Plan(**json.loads((work / "plan.json").read_text()))
+    plan = ClusterPlan(**json.loads((work / "plan.json").read_text()))
     spark = on(plan.master, SETTINGS)
     with hw.Runtime(spark, hw.order.Klink(), journal=work / "journal.db") as rt:
         for name, stream in plan.streams().items():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from headway.sim.delays import Uniform
 from headway_lab.harness.children import Child, await_child, begin, kill, work_folder
-from headway_lab.harness.file_sink import Tally, Written, into, last_end, newest, tally, written
+from headway_lab.harness.file_sink import SinkTally, Written, into, last_end, newest, tally, written
 from headway_lab.harness.setting import Say
 from headway_lab.workloads.ysb import Ysb
 
@@ -25,7 +25,7 @@ FINISH_S = 12  # how far the last run goes beyond its own start
 
 
 @dataclass(frozen=True)
-class Plan:
+class CrashPlan:
     """What runs in every child, kept in the work folder: a restart must see the same streams."""
 
     seed: int
@@ -44,7 +44,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CrashOutcome:
     """What came out after all kills, compared with the truth."""
 
     kills: int
@@ -62,10 +62,10 @@ class Outcome:
 # ---- the parent
 
 
-def crash(times: int, seed: int, say: Say, killed: Callable[[int], None], folder: Path | None = None) -> Outcome:
+def crash(times: int, seed: int, say: Say, killed: Callable[[int], None], folder: Path | None = None) -> CrashOutcome:
     """Kill `times` times, then let it finish, and compare what was written with what is true."""
     with work_folder("headway-crash-", folder) as work:
-        plan = Plan(seed, int(time.time() * 1000))
+        plan = CrashPlan(seed, int(time.time() * 1000))
         (work / "plan.json").write_text(json.dumps(asdict(plan)))
         chance = random.Random(seed)
         for number in range(times):
@@ -96,10 +96,10 @@ def _await_output(work: Path, child: Child, say: Say) -> None:
     await_child(child, ready, work, START_LIMIT_S, lambda: say("waiting for a batch", 0.0))
 
 
-def compare(plan: Plan, rows: dict[str, Written], until_ms: int, kills: int) -> Outcome:
+def compare(plan: CrashPlan, rows: dict[str, Written], until_ms: int, kills: int) -> CrashOutcome:
     """Every pane of every window that ends by `until_ms` must be there, once, with its true count."""
-    found = sum((tally(stream, rows.get(name, []), until_ms) for name, stream in plan.streams().items()), Tally())
-    return Outcome(kills, **asdict(found))
+    found = sum((tally(stream, rows.get(name, []), until_ms) for name, stream in plan.streams().items()), SinkTally())
+    return CrashOutcome(kills, **asdict(found))
 
 
 # ---- the child
@@ -110,7 +110,7 @@ def child(work: Path, until_ms: int | None) -> None:
     import headway as hw
     from headway_lab.workloads.events import events
 
-    streams = Plan(**json.loads((work / "plan.json").read_text())).streams()
+    streams = CrashPlan(**json.loads((work / "plan.json").read_text())).streams()
     spark = hw.session("headway-crash", cores=2, memory="1g")
     with hw.Runtime(spark, hw.order.Klink(), journal=work / "journal.db") as rt:
         for name, stream in streams.items():

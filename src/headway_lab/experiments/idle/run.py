@@ -19,7 +19,7 @@ EXPERIMENT = "idle"
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
+class IdleCost:
     """What was seen of queries that no row ever reaches."""
 
     queries: int
@@ -29,7 +29,7 @@ class Idle:
     start_s: float  # per query
 
 
-def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) -> Idle:
+def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) -> IdleCost:
     """Start queries on a stream without rows, let them settle, and watch them wait."""
     from headway.spark.runtime import Runtime
     from headway_lab.workloads.events import events
@@ -57,7 +57,7 @@ def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) ->
     shutil.rmtree(folder, ignore_errors=True)
     busy_ms = end.driver - start.driver + end.python - start.python
     python, driver = ((b - a) / queries / 2**20 for a, b in zip(before, after, strict=True))
-    return Idle(queries, busy_ms / 1000 / elapsed, python, driver, took / queries)
+    return IdleCost(queries, busy_ms / 1000 / elapsed, python, driver, took / queries)
 
 
 def _memory(spark: Any, meter: Meter) -> tuple[int, int]:

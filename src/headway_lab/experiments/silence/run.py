@@ -24,7 +24,7 @@ LEAD_S, BEFORE_S, AFTER_S = 5, 15, 20  # until the stream begins, until the stop
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SilenceOutcome:
     """Waits are counted from when patience alone would have closed a window."""
 
     windows: int
@@ -38,7 +38,7 @@ class Outcome:
 
 def silence(
     spark: Any, address: str, stop_s: int, idle_after_s: int, rate: int, seed: int, folder: Path, say: Say
-) -> Outcome:
+) -> SilenceOutcome:
     """Two partitions; the second is silent for `stop_s` seconds, then sends what it held back, at once."""
     from headway.spark.runtime import Runtime
 
@@ -74,7 +74,7 @@ def silence(
 
 def _outcome(
     feeds: list[Feed], got: list[tuple[int, int]], closed: list[tuple[int, int]], epoch_ms: int, until: int, late: int
-) -> Outcome:
+) -> SilenceOutcome:
     ends = np.concatenate([(f.event_ms // WINDOW_MS + 1) * WINDOW_MS for f in feeds])
     sent = int((ends <= until).sum())
     first = (epoch_ms // WINDOW_MS + 2) * WINDOW_MS
@@ -85,7 +85,7 @@ def _outcome(
             waits.append(float(out - end - PATIENCE_MS))
     counted = sum(n for end, n in got if end <= until)
     twice = len(got) - len({end for end, _ in got})
-    return Outcome(len(waits), median(waits), max(waits), sent, sent - counted, late, twice)
+    return SilenceOutcome(len(waits), median(waits), max(waits), sent, sent - counted, late, twice)
 
 
 def half(stream: Ysb, part: int, seconds: int) -> Feed:

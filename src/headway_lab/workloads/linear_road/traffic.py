@@ -25,7 +25,7 @@ from headway_lab.workloads.linear_road.reports import (
     SEGMENTS,
     TRAVEL,
     Longs,
-    Reports,
+    VehicleReports,
 )
 from headway_lab.workloads.ysb import Hashes, xxhash64
 
@@ -89,8 +89,8 @@ class Traffic:
         event_ms = entered[:, None] + np.arange(self.reports) * self.every_ms
         chosen = (event_ms >= max(since_ms, self.epoch_ms)) & (event_ms < until_ms)
         fields = {name: values[chosen] for name, values in self._trips(v).items()}
-        rows = [Reports(event_ms[chosen], _filled(fields)), *self._questions(v, event_ms, chosen)]
-        both = Reports(
+        rows = [VehicleReports(event_ms[chosen], _filled(fields)), *self._questions(v, event_ms, chosen)]
+        both = VehicleReports(
             np.concatenate([part.event_ms for part in rows]),
             {name: np.concatenate([part[name] for part in rows]) for name in FIELDS},
         )
@@ -153,7 +153,7 @@ class Traffic:
             "xway": whole + xway[:, None], "seg": pos // FEET, "pos": pos,
         }  # fmt: skip
 
-    def _questions(self, v: Longs, event_ms: Longs, chosen: NDArray[np.bool_]) -> list[Reports]:
+    def _questions(self, v: Longs, event_ms: Longs, chosen: NDArray[np.bool_]) -> list[VehicleReports]:
         """Some reports come with a question of the same vehicle at the same time."""
         number = v[:, None] * self.reports + np.arange(self.reports)
         number, vid, at = number[chosen], np.broadcast_to(v[:, None], event_ms.shape)[chosen], event_ms[chosen]
@@ -170,7 +170,7 @@ class Traffic:
             if kind == TRAVEL:
                 some |= {"s_init": _bits(chance, 28, 8)[asks] % SEGMENTS, "s_end": _bits(chance, 36, 8)[asks] % SEGMENTS}
                 some |= {"dow": 1 + _bits(chance, 44, 8)[asks] % 7, "tod": 1 + _bits(chance, 48, 16)[asks] % 1_440}
-            found.append(Reports(at[asks], _filled(some | {"type": np.full(int(asks.sum()), kind)})))
+            found.append(VehicleReports(at[asks], _filled(some | {"type": np.full(int(asks.sum()), kind)})))
         return found
 
 

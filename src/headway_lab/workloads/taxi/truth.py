@@ -19,7 +19,7 @@ Sums = tuple[int, int]  # hundredths of a mile, and trips
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class TripTruth:
     """What `mean_distance(chain(rows))` must say of a feed, whenever its rows arrive."""
 
     feed: Feed

@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from headway_lab.experiments.crash.run import Outcome, Plan, compare
+from headway_lab.experiments.crash.run import CrashOutcome, CrashPlan, compare
 from headway_lab.harness.file_sink import written
 
-PLAN = Plan(seed=5, epoch_ms=1_700_000_000_000, queries=2, rate=50)
+PLAN = CrashPlan(seed=5, epoch_ms=1_700_000_000_000, queries=2, rate=50)
 UNTIL = PLAN.epoch_ms + 20_000
 
 
@@ -32,7 +32,7 @@ def test_a_pane_missing_doubled_or_miscounted_is_told() -> None:
 
 def test_a_query_that_wrote_nothing_misses_everything() -> None:
     outcome = compare(PLAN, {}, UNTIL, kills=0)
-    assert outcome == Outcome(0, outcome.windows, outcome.panes, outcome.panes, 0, 0)
+    assert outcome == CrashOutcome(0, outcome.windows, outcome.panes, outcome.panes, 0, 0)
 
 
 def test_the_sink_is_read_query_by_query_and_half_written_files_are_not(tmp_path: Path) -> None:
@@ -45,4 +45,4 @@ def test_the_sink_is_read_query_by_query_and_half_written_files_are_not(tmp_path
 
 
 def test_a_restart_sees_the_same_streams() -> None:
-    assert Plan(PLAN.seed, PLAN.epoch_ms).streams() == Plan(PLAN.seed, PLAN.epoch_ms).streams()
+    assert CrashPlan(PLAN.seed, PLAN.epoch_ms).streams() == CrashPlan(PLAN.seed, PLAN.epoch_ms).streams()

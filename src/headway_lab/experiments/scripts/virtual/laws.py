@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from headway.loop.sampler import CELL_MS
 from headway_lab.experiments.scripts.virtual.reasons import Evidence, by_rows_only, setting, stock_batches, told
 from headway_lab.experiments.scripts.virtual.reports import AHEAD_MS, OLD_BINS, beyond
-from headway_lab.experiments.scripts.virtual.script import Query, kind_of
-from headway_lab.experiments.scripts.virtual.trace import Kept, Look, Trace
+from headway_lab.experiments.scripts.virtual.script import ScriptQuery, kind_of
+from headway_lab.experiments.scripts.virtual.trace import QueryTrace, ScriptTrace, SourceLook
 
 READ_MS = 10_000  # a query with rows is let through within this, times the number of queries
 SLACK_MS = 2_000  # for starting, polling, and a controller that looks once a second
@@ -24,10 +24,10 @@ class Violation:
     says: str
 
 
-Law = Callable[[Trace, Kept], Iterator[str]]
+Law = Callable[[ScriptTrace, QueryTrace], Iterator[str]]
 
 
-def nobody_is_counted_twice(trace: Trace, kept: Kept) -> Iterator[str]:
+def nobody_is_counted_twice(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """A row is in each of its windows once at most, and a batch that is run again puts out the same."""
     if kept.spark.torn:
         yield f"batches {kept.spark.torn} put out something else when they were run again"
@@ -40,7 +40,7 @@ def nobody_is_counted_twice(trace: Trace, kept: Kept) -> Iterator[str]:
             yield f"row {key} is in the window that ends at {told(end)} {times} times"
 
 
-def rows_are_refused_only_as_the_contract_says(trace: Trace, kept: Kept) -> Iterator[str]:
+def rows_are_refused_only_as_the_contract_says(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """For each row missing from a window: stock Spark would have refused it as well, or every input gave a reason."""
     evidence = Evidence(trace, kept)
     rows = {r.key: r for of_input in kept.rows.values() for r in of_input}
@@ -64,7 +64,7 @@ def rows_are_refused_only_as_the_contract_says(trace: Trace, kept: Kept) -> Iter
                 )
 
 
-def rows_alone_refuse_what_stock_refuses(trace: Trace, kept: Kept) -> Iterator[str]:
+def rows_alone_refuse_what_stock_refuses(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """Where `idle_after` and `horizon` are "never", no row is refused that stock Spark keeps on the same batches."""
     for look, _, also in stock_batches(kept):
         assert look.ran is not None
@@ -76,7 +76,7 @@ def rows_alone_refuse_what_stock_refuses(trace: Trace, kept: Kept) -> Iterator[s
             yield f"the batch of {told(look.granted_at)} refused row {key} for {told(end)}, which stock Spark keeps"
 
 
-def future_rows_are_beyond_the_horizon(trace: Trace, kept: Kept) -> Iterator[str]:
+def future_rows_are_beyond_the_horizon(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """A row is set aside only if it is further ahead of one of the machine's clocks than the horizon."""
     for look in kept.batches:
         aside = [
@@ -90,7 +90,7 @@ def future_rows_are_beyond_the_horizon(trace: Trace, kept: Kept) -> Iterator[str
                 yield f"a row from {told(row.event or 0)} was set aside at {told(look.at)}"
 
 
-def late_rows_are_counted(trace: Trace, kept: Kept) -> Iterator[str]:
+def late_rows_are_counted(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """As many rows are counted as late as were refused for at least one window, in batches that were reported.
 
     One by one in a plain life. Roughly where a report has no room for all its tenths of a second, or where it tells of rows
@@ -116,7 +116,7 @@ def late_rows_are_counted(trace: Trace, kept: Kept) -> Iterator[str]:
             yield f"{there} rows of {name} were refused, and {said} were counted as late"
 
 
-def rows_set_aside_are_counted(trace: Trace, kept: Kept) -> Iterator[str]:
+def rows_set_aside_are_counted(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """Rows without a time, and rows from beyond the horizon, in batches that were reported, are counted one by one."""
     for name in kept.rows:
         said = trace.counted.get((kept.last.name, name), {})
@@ -127,13 +127,13 @@ def rows_set_aside_are_counted(trace: Trace, kept: Kept) -> Iterator[str]:
                 yield f"{there} rows of {name} were {reason}, and {said.get(reason, 0)} were counted"
 
 
-def _reported(kept: Kept) -> list[Look]:
+def _reported(kept: QueryTrace) -> list[SourceLook]:
     return [look for look in kept.batches if look.told_at is not None]
 
 
-def the_watermark_never_goes_back(trace: Trace, kept: Kept) -> Iterator[str]:
+def the_watermark_never_goes_back(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """Neither in the offsets nor in Spark; and the number of the grant does not either."""
-    last: Look | None = None
+    last: SourceLook | None = None
     for look in kept.looks:
         if look.end.wm < look.start.wm or look.end.seq < look.start.seq:
             yield f"the look of {told(look.granted_at)} went from {look.start} to {look.end}"
@@ -144,7 +144,7 @@ def the_watermark_never_goes_back(trace: Trace, kept: Kept) -> Iterator[str]:
         yield "Spark's watermark went back"
 
 
-def nothing_is_swept_before_it_is_ripe(trace: Trace, kept: Kept) -> Iterator[str]:
+def nothing_is_swept_before_it_is_ripe(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """When a batch acts upon a watermark, each input's rows or patience have passed it, or the input is idle."""
     evidence, before = Evidence(trace, kept), 0
     for look in evidence.batches:
@@ -163,7 +163,7 @@ def nothing_is_swept_before_it_is_ripe(trace: Trace, kept: Kept) -> Iterator[str
                 yield f"the batch of {told(look.granted_at)} swept {told(swept)}, {early:,} ms too soon for {i.name}"
 
 
-def queries_with_rows_are_read(trace: Trace, kept: Kept) -> Iterator[str]:
+def queries_with_rows_are_read(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """While rows wait, no more time passes between two looks than was promised, under policies that promise it."""
     if not _promises(trace):
         return
@@ -180,13 +180,13 @@ def queries_with_rows_are_read(trace: Trace, kept: Kept) -> Iterator[str]:
             yield f"rows waited from {told(since)} to {told(until)}, {until - since:,} ms; promised are {allowed:,} ms"
 
 
-def _promises(trace: Trace) -> bool:
+def _promises(trace: ScriptTrace) -> bool:
     """Whether only policies decide that serve everybody in time; the paper's baselines may let a query starve."""
     policies = {trace.script.policy, *(a["name"] for a in trace.script.actions if a["do"] == "policy")}
     return policies <= {"klink", "response-ratio"}
 
 
-def _waiting_since(kept: Kept, look: Look) -> int | None:
+def _waiting_since(kept: QueryTrace, look: SourceLook) -> int | None:
     """From when on rows were there that this look has not read."""
     unread = []
     for name, rows in kept.rows.items():
@@ -196,7 +196,7 @@ def _waiting_since(kept: Kept, look: Look) -> int | None:
     return min(unread, default=None)
 
 
-def _offsets_before(kept: Kept, look: Look) -> dict[str, int]:
+def _offsets_before(kept: QueryTrace, look: SourceLook) -> dict[str, int]:
     found: dict[str, int] = {}
     for other in kept.looks:
         if other is look:
@@ -206,7 +206,7 @@ def _offsets_before(kept: Kept, look: Look) -> dict[str, int]:
     return found
 
 
-def _patience_of(trace: Trace, kept: Kept, look: Look) -> int:
+def _patience_of(trace: ScriptTrace, kept: QueryTrace, look: SourceLook) -> int:
     queries = trace.script.queries
     costs = sum(2 * (q.fixed_ms + q.per_row_ms * 50) for q in queries)
     if len(queries) == 1 and look.query.mode == "update" and not look.query.trigger_ms:
@@ -214,7 +214,7 @@ def _patience_of(trace: Trace, kept: Kept, look: Look) -> int:
     return READ_MS * len(queries) + SLACK_MS + costs + 2 * look.query.trigger_ms + _held_ms(kept, look)
 
 
-def _held_ms(kept: Kept, look: Look) -> int:
+def _held_ms(kept: QueryTrace, look: SourceLook) -> int:
     """A watermark that is announced waits for inputs that were seen to be silent, and so does whatever comes meanwhile."""
     if look.end.wm <= (look.ran.swept if look.ran else 0):
         return 0
@@ -229,13 +229,13 @@ def _held_ms(kept: Kept, look: Look) -> int:
     return held
 
 
-def nobody_is_stuck(trace: Trace, kept: Kept) -> Iterator[str]:
+def nobody_is_stuck(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """When fresh rows have come for a while, every window has come out that stock Spark would have put out long ago.
 
     Only rows count that the controller was told of in the last run: what it cannot know, it need not act upon. And a single
     row from the future closes no window here: to follow it, as stock Spark does, is allowed, but nobody waits for that.
     """
-    query: Query = kept.last
+    query: ScriptQuery = kept.last
     if not _promises(trace):
         return
     if any(to > trace.end - READ_MS for _, to in kept.away):
@@ -291,7 +291,7 @@ NOTHING_RAISES = "nothing_raises"
 NAMES = (NOTHING_RAISES, *(law.__name__ for law in LAWS))
 
 
-def broken(trace: Trace) -> list[Violation]:
+def broken(trace: ScriptTrace) -> list[Violation]:
     """Every law that a script has broken, once per query."""
     if trace.raised:  # the script was broken off: nothing else can be said of it
         return [Violation(NOTHING_RAISES, "", trace.raised[0])]

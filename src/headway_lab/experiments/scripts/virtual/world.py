@@ -16,12 +16,12 @@ from headway.model.status import RuntimeStatus
 from headway.model.time import EventMs, VirtualClock, WallMs
 from headway.policy.load import order_policy
 from headway.sim.agenda import Agenda
-from headway.sim.microbatch import Nothing
-from headway_lab.experiments.scripts.virtual.engine import Logged, Ran, Row, SparkQuery
-from headway_lab.experiments.scripts.virtual.line import LOST_MS, SHIFT_MS, Line
+from headway.sim.microbatch import NoJournal
+from headway_lab.experiments.scripts.virtual.engine import BatchResult, ModelRow, PlannedBatch, SparkQuery
+from headway_lab.experiments.scripts.virtual.line import LOST_MS, SHIFT_MS, VirtualLine
 from headway_lab.experiments.scripts.virtual.reports import beyond, input_seen
-from headway_lab.experiments.scripts.virtual.script import BASE, Action, Query, Script, arrivals, kind_of
-from headway_lab.experiments.scripts.virtual.trace import Came, Kept, Look, Trace
+from headway_lab.experiments.scripts.virtual.script import BASE, Action, Script, ScriptQuery, arrivals, kind_of
+from headway_lab.experiments.scripts.virtual.trace import ArrivedRow, QueryTrace, ScriptTrace, SourceLook
 
 STARTING_MS = 50  # until a started query asks
 POLLING_MS = 10  # Spark's pause after it has found nothing to do
@@ -51,7 +51,7 @@ class TwoClocks:
         self.followed = self.off
 
 
-class Mind(Protocol):
+class PlayedController(Protocol):
     """What the world needs of a controller."""
 
     policy: OrderPolicy
@@ -62,21 +62,21 @@ class Mind(Protocol):
     def status(self) -> RuntimeStatus: ...
 
 
-Maker = Callable[["World"], Mind]
+Maker = Callable[["ScriptWorld"], PlayedController]
 
 
-def real(world: "World") -> Mind:
+def real(world: "ScriptWorld") -> PlayedController:
     """The controller that users run."""
-    return Controller(world.clock, order_policy(world.policy), world, Nothing(), world, slots=world.script.slots)
+    return Controller(world.clock, order_policy(world.policy), world, NoJournal(), world, slots=world.script.slots)
 
 
 @dataclass
-class _Life:
+class _QueryState:
     """Where one query stands."""
 
-    query: Query
-    kept: Kept
-    line: Line
+    query: ScriptQuery
+    kept: QueryTrace
+    line: VirtualLine
     times: dict[str, list[int]]  # by input: when its rows come in
     run: int = 0
     up: bool = False
@@ -87,7 +87,7 @@ class _Life:
     crash: str | None = None  # when its next batch dies
     down_ms: int = 0
     faults: list[Action] = field(default_factory=list)  # of its next reports
-    report: tuple[BatchSeen, Look] | None = None  # not yet told
+    report: tuple[BatchSeen, SourceLook] | None = None  # not yet told
     told_from: int = 0  # reports come in the order of their batches: one that is delayed delays those after it
     ends: dict[str, int] | None = None  # how far a bounded run goes
 
@@ -101,16 +101,16 @@ class _Life:
         return ControlOffset() if end is None else end["control"]
 
 
-class World:
+class ScriptWorld:
     """Plays one script. It is the controller's clock, actuator and gauge."""
 
     def __init__(self, script: Script, make: Maker = real) -> None:
         self.script, self.policy, self._make = script, script.policy, make
         self.agenda = Agenda()
         self.clock = TwoClocks(self.agenda.clock)
-        self.trace = Trace(script, {})
-        self.lives: dict[str, _Life] = {}
-        self.mind: Mind | None = make(self)
+        self.trace = ScriptTrace(script, {})
+        self.lives: dict[str, _QueryState] = {}
+        self.mind: PlayedController | None = make(self)
         self._unheard: list[Message] | None = None  # while it begins anew
         closing = script.length_ms + CLOSING_MS * (2 + len(script.queries)) + 3 * max(q.trigger_ms for q in script.queries)
         self.trace.end = BASE + closing
@@ -120,9 +120,9 @@ class World:
             for of_input in rows.values():
                 of_input[:] = [replace(row, key=(key := key + 1)) for row in of_input]
             spark = SparkQuery(query.windows, {i.name: SHIFT_MS for i in query.inputs}, query.mode)
-            kept = self.trace.queries[query.name] = Kept(spark, rows, last=query)
+            kept = self.trace.queries[query.name] = QueryTrace(spark, rows, last=query)
             times = {name: [row.at for row in of_input] for name, of_input in rows.items()}
-            self.lives[query.name] = life = _Life(query, kept, Line(), times)
+            self.lives[query.name] = life = _QueryState(query, kept, VirtualLine(), times)
             self.agenda.at(query.starts_ms, lambda life=life: self._start(life, life.query))  # type: ignore[misc]
         for action in script.actions:
             if action["do"] not in ("rows", "stream"):
@@ -133,7 +133,7 @@ class World:
         """True time."""
         return BASE + self.agenda.clock.at
 
-    def play(self) -> Trace:
+    def play(self) -> ScriptTrace:
         """All of it, or up to the first error of the controller."""
         with contextlib.redirect_stderr(io.StringIO()):  # the controller says loudly what a script does to it
             self._play()
@@ -178,7 +178,7 @@ class World:
 
     # ---- the life of a query
 
-    def _start(self, life: _Life, query: Query) -> None:
+    def _start(self, life: _QueryState, query: ScriptQuery) -> None:
         life.query, life.up, life.run = query, True, life.run + 1
         life.kept.starts.append(self.now)
         life.ends = {i.name: self._arrived(life, i.name, self.now) for i in query.inputs} if query.bounded else None
@@ -192,18 +192,18 @@ class World:
             look = next(look for look in reversed(life.kept.looks) if look.batch == again.batch)
             self._later(life, STARTING_MS, lambda: self._run(life, again, look, self.clock.wall()))
 
-    def _introduce(self, life: _Life) -> None:
+    def _introduce(self, life: _QueryState) -> None:
         if self.mind is not None and not life.known and self.now >= life.cut_until:
             life.known = True
             life.kept.anew.append(self.now)
             self._tell(Started(life.query.spec))
 
-    def _later(self, life: _Life, ms: int, action: Callable[[], None]) -> None:
+    def _later(self, life: _QueryState, ms: int, action: Callable[[], None]) -> None:
         """If it is still the same run then."""
         run = life.run
         self.agenda.at(self.agenda.clock.at + ms, lambda: action() if life.up and life.run == run else None)
 
-    def _die(self, life: _Life, down_ms: int, settings: Mapping[str, Any]) -> None:
+    def _die(self, life: _QueryState, down_ms: int, settings: Mapping[str, Any]) -> None:
         """Stop it where it stands; it comes back later."""
         if not life.up:
             return
@@ -214,7 +214,7 @@ class World:
         query = life.query.changed(dict(settings))
         self.agenda.at(self.agenda.clock.at + down_ms, lambda: self._start(life, query))
 
-    def _ask(self, life: _Life) -> None:
+    def _ask(self, life: _QueryState) -> None:
         life.asked_at = self.now
         start = life.offset
         if self.now < life.cut_until:
@@ -226,26 +226,26 @@ class World:
             self._report(life)
             self._tell(Asked(life.query.name, start))
 
-    def _alone(self, life: _Life, start: ControlOffset) -> None:
+    def _alone(self, life: _QueryState, start: ControlOffset) -> None:
         """No gate can be reached: the control source goes on by itself, and tries again before each batch."""
         if (early := life.line.early_ms(start, self.now, self.clock.wall())) > 0:
             self._later(life, min(early, LOST_MS), lambda: self._ask(life))
         else:
             self._later(life, LOST_MS, lambda: self._proceed(life, start, life.line.by_rows(start), gated=False))
 
-    def _next(self, life: _Life, pause_ms: int = 0) -> None:
+    def _next(self, life: _QueryState, pause_ms: int = 0) -> None:
         """Ask again. The user's own trigger is kept by the gate: Spark itself has none."""
         self._later(life, pause_ms, lambda: self._ask(life))
 
-    def _arrived(self, life: _Life, name: str, at: int) -> int:
+    def _arrived(self, life: _QueryState, name: str, at: int) -> int:
         return bisect_right(life.times[name], at)
 
-    def _proceed(self, life: _Life, start: ControlOffset, end: ControlOffset, gated: bool) -> None:
+    def _proceed(self, life: _QueryState, start: ControlOffset, end: ControlOffset, gated: bool) -> None:
         """The control source has answered: the other sources are asked, and Spark makes a batch of it or not."""
         query, at = life.query, life.asked_at if life.query.before_gate else self.now
         before = life.spark.offsets or {}
         upto: dict[str, int] = {}
-        read: dict[str, list[Came]] = {}
+        read: dict[str, list[ArrivedRow]] = {}
         left = False
         for i in query.inputs:
             first, there = before.get(i.name, 0), self._arrived(life, i.name, at)
@@ -256,7 +256,7 @@ class World:
             read[i.name] = life.kept.rows[i.name][first : upto[i.name]]
         wall, horizons = self.clock.wall(), {i.name: i.horizon_ms for i in query.inputs}
         taken = {n: [r for r in rows if not beyond(r.event, wall, horizons[n])] for n, rows in read.items()}
-        look = Look(query, life.run, at, self.now, wall, read, taken, start, end, gated, left)
+        look = SourceLook(query, life.run, at, self.now, wall, read, taken, start, end, gated, left)
         offsets = {"control": end, **upto}
         if not life.spark.wants(offsets):
             life.kept.looks.append(look)
@@ -278,9 +278,9 @@ class World:
         """Policies that let everybody through at once would poll a hundred times a second, and a script take seconds."""
         return POLLING_MS if self.policy in ("klink", "response-ratio") else 25 * POLLING_MS
 
-    def _run(self, life: _Life, logged: Logged, look: Look, began: WallMs) -> None:
+    def _run(self, life: _QueryState, logged: PlannedBatch, look: SourceLook, began: WallMs) -> None:
         query = life.query
-        rows = [Row(row.key, row.input, row.event) for of_input in look.taken.values() for row in of_input]
+        rows = [ModelRow(row.key, row.input, row.event) for of_input in look.taken.values() for row in of_input]
         ran = life.spark.run(logged, rows, life.line.rows(look.start, look.end))
         took = query.fixed_ms + query.per_row_ms * sum(map(len, look.read.values()))
         crash, life.crash = life.crash, None
@@ -297,7 +297,7 @@ class World:
 
         self._later(life, took, over)
 
-    def _finish(self, life: _Life, look: Look, ran: Ran, began: WallMs, took: int) -> None:
+    def _finish(self, life: _QueryState, look: SourceLook, ran: BatchResult, began: WallMs, took: int) -> None:
         life.spark.commit(ran)
         look.ran, look.done_at, look.done_run = ran, self.now, life.run
         seen = tuple(
@@ -315,7 +315,7 @@ class World:
         life.line.looks(seen)
         self._next(life)
 
-    def _report(self, life: _Life) -> None:
+    def _report(self, life: _QueryState) -> None:
         """Tell of the last batch, once; unless the script has it otherwise."""
         if life.report is None:
             return
@@ -335,12 +335,12 @@ class World:
         else:
             tell()
 
-    def _told(self, told: BatchSeen, look: Look) -> None:
+    def _told(self, told: BatchSeen, look: SourceLook) -> None:
         if self.mind is not None:
             self._tell(told)
             look.told_at = self.now
 
-    def _end(self, life: _Life) -> None:
+    def _end(self, life: _QueryState) -> None:
         life.up, life.kept.ended = False, True
         self._tell(Gone(life.query.name))
 
@@ -375,7 +375,7 @@ class World:
                 if self.mind is not None:
                     self.mind.policy = order_policy(self.policy)
 
-    def _hang_up(self, life: _Life, ms: int) -> None:
+    def _hang_up(self, life: _QueryState, ms: int) -> None:
         life.cut_until = max(life.cut_until, self.now + ms)
         if life.known:
             life.known = False
@@ -394,7 +394,7 @@ class World:
         mind = self.mind
         self.agenda.at(self.agenda.clock.at + down_ms, lambda: self._rebuild(mind))
 
-    def _rebuild(self, mind: Mind) -> None:
+    def _rebuild(self, mind: PlayedController) -> None:
         if self.mind is not mind:  # the driver has died meanwhile
             return
         unheard, self._unheard = self._unheard or [], None
@@ -435,7 +435,7 @@ class World:
                     sums[reason] += getattr(told, reason)
 
 
-def _rows(script: Script, query: Query, name: str, closing_ms: int) -> list[Came]:
+def _rows(script: Script, query: ScriptQuery, name: str, closing_ms: int) -> list[ArrivedRow]:
     """All rows of one input, in the order in which its source has them: by arrival."""
     given = [a for a in script.actions if a.get("query") == query.name and a.get("input") == name]
     skew = next(i.skew_ms for i in query.inputs if i.name == name)
@@ -443,6 +443,6 @@ def _rows(script: Script, query: Query, name: str, closing_ms: int) -> list[Came
     found = [(at, event, kind_of(a)) for a in given for at, event in arrivals(a)]
     found += [(at, at - FRESH_DELAY_MS + skew, "fresh") for at in last]
     return [
-        Came(0, query.name, name, BASE + at, None if event is None else BASE + event, kind)
+        ArrivedRow(0, query.name, name, BASE + at, None if event is None else BASE + event, kind)
         for at, event, kind in sorted(found, key=lambda row: row[0])
     ]
