@@ -117,7 +117,7 @@ class _RunningQuery:
 class VirtualWorld:
     """Queries, their rows and their batches, around a real controller. It is the controller's actuator and gauge."""
 
-    def __init__(
+    def __init__(  # eight settings, all by name: users write the two or three that matter to their test
         self,
         policy: OrderPolicy,
         *,

@@ -13,8 +13,9 @@ import numpy as np
 
 from headway.policy.order import FirstCome, HighestRate, Klink, RoundRobin, StreamBox
 from headway.sim import delays
-from headway.sim.operators import Engine, EngineTrace
+from headway.sim.operators import Engine, EngineLoad, EngineTrace
 from headway.sim.pipelines import PIPELINES
+from headway.sim.scheduling import Scheduling
 from headway_lab.harness.suite import QUANTILES
 
 EXPERIMENT = "paper"
@@ -66,12 +67,10 @@ EXPERIMENTS = ("queries", "workloads", "delays", "nodes")
 
 def simulate(case: KlinkCase, order: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
-    engine = Engine(
-        PIPELINES[case.workload](), case.queries, ORDERS[order], delays.parse(case.delay),
-        seed=seed, nodes=case.nodes, memory_policy=getattr(ORDERS[order], "memory", False), closed=case.closed,
-        by_operator=order in BY_OPERATOR,
-        holds=order in HOLDS,
-    )  # fmt: skip
+    load = EngineLoad(PIPELINES[case.workload](), case.queries, delays.parse(case.delay), case.closed)
+    memory_policy = getattr(ORDERS[order], "memory", False)
+    scheduling = Scheduling(ORDERS[order], order in BY_OPERATOR, order in HOLDS, memory_policy)
+    engine = Engine(load, scheduling, nodes=case.nodes, seed=seed)
     began = process_time()
     trace = engine.run(case.minutes * 60)
     found = measures(trace) | {"took_s": round(process_time() - began, 2)}
