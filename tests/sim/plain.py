@@ -89,7 +89,7 @@ class Plain:
         ))  # fmt: skip
 
     def turn(self) -> WallMs:
-        now = self.world.now
+        now = self.world.clock.true_ms
         for name, query in list(self.queries.items()):
             if query.waiting is None or (query.granted_at is not None and now - query.granted_at < self._pace(query)):
                 continue

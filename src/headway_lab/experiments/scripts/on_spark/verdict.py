@@ -6,8 +6,9 @@ from typing import ClassVar
 
 from headway_lab.experiments.scripts.on_spark.record import Record
 from headway_lab.experiments.scripts.on_spark.stage import StagedScript
-from headway_lab.experiments.scripts.virtual.laws import broken, late_rows_are_counted, rows_set_aside_are_counted
+from headway_lab.experiments.scripts.virtual.laws import broken
 from headway_lab.experiments.scripts.virtual.reasons import Evidence
+from headway_lab.experiments.scripts.virtual.row_laws import late_rows_are_counted, rows_set_aside_are_counted
 
 COUNTED = {late_rows_are_counted.__name__, rows_set_aside_are_counted.__name__}  # the side table is exact, and held instead
 

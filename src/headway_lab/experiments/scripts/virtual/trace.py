@@ -66,6 +66,11 @@ class QueryTrace:
         """In the order of the log, those that were committed."""
         return [look for look in self.looks if look.done_at is not None]
 
+    @property
+    def reported(self) -> list[SourceLook]:
+        """Those of the batches that a controller was told of."""
+        return [look for look in self.batches if look.told_at is not None]
+
 
 @dataclass
 class ScriptTrace:
