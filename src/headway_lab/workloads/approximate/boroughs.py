@@ -10,8 +10,9 @@ import numpy as np
 
 from headway_lab.workloads.approximate.question import BY, RATE, ExactAnswer, exact_struct, shown
 from headway_lab.workloads.approximate.taxi import TRIPS, TripDistances, made_distances, real_trips
+from headway_lab.workloads.hashing import Longs
+from headway_lab.workloads.sql import entry
 from headway_lab.workloads.taxi.trips import BOROUGHS, NAMES, ZONES
-from headway_lab.workloads.ysb import Longs, entry
 
 # Where January's trips begin, where there is no file to say so.
 SHARES = {"Manhattan": 0.60, "Queens": 0.25, "Brooklyn": 0.13, "Bronx": 0.02}

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from headway_lab.workloads.approximate.question import BY, RATE, ExactAnswer, WindowQuestion
 from headway_lab.workloads.approximate.settings import StreamSetting, stream
-from headway_lab.workloads.ysb import Longs, entry
+from headway_lab.workloads.hashing import Longs
+from headway_lab.workloads.sql import entry
 
 Floats = NDArray[np.float64]
 

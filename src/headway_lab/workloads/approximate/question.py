@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from headway.errors import SettingError
 from headway_lab.workloads.approximate.settings import StreamSetting
-from headway_lab.workloads.ysb import Longs, Ysb
+from headway_lab.workloads.hashing import Longs
+from headway_lab.workloads.ysb import Ysb
 
 Pane = tuple[int, str]  # the end of a window in event-time ms, and a key, or "" where there is none
 RATE = "sampling_rate"  # of a row of a sample: with which probability it was taken

@@ -14,8 +14,9 @@ from scipy.special import ndtri
 from headway.errors import HeadwayError
 from headway_lab.workloads.approximate.question import BY, RATE, ExactAnswer, WindowQuestion, exact_struct, shown
 from headway_lab.workloads.approximate.settings import StreamSetting, stream
+from headway_lab.workloads.hashing import Longs
+from headway_lab.workloads.sql import entry
 from headway_lab.workloads.taxi.trips import FURTHEST, trips
-from headway_lab.workloads.ysb import Longs, entry
 
 TRIPS = 4_096
 MIDDLES = (np.arange(TRIPS) + 0.5) / TRIPS

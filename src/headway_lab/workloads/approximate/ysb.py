@@ -10,7 +10,9 @@ import numpy as np
 
 from headway_lab.workloads.approximate.question import BY, RATE, ExactAnswer, WindowQuestion, exact_struct, shown
 from headway_lab.workloads.approximate.settings import StreamSetting, stream
-from headway_lab.workloads.ysb import EVENT_TYPES, Longs, entry
+from headway_lab.workloads.hashing import Longs
+from headway_lab.workloads.sql import entry
+from headway_lab.workloads.ysb import EVENT_TYPES
 
 
 class SampledViews(WindowQuestion):

@@ -9,7 +9,7 @@ import pandas as pd
 from headway.errors import SettingError
 from headway_lab.workloads.data import find
 from headway_lab.workloads.feed import Feed
-from headway_lab.workloads.ysb import Longs
+from headway_lab.workloads.hashing import Longs
 
 # Of the JSON that a row is.
 SCHEMA = "event_ms long, distance double, fare double, passengers int, pickup_zone int, dropoff_zone int, seconds long"

@@ -13,8 +13,8 @@ from headway_lab.workloads.approximate import boroughs as boroughs_
 from headway_lab.workloads.approximate import kmeans as kmeans_
 from headway_lab.workloads.approximate import taxi as taxi_
 from headway_lab.workloads.approximate.kmeans import CENTRES, WIDTHS, answer, answers, clustered, points, tenths
+from headway_lab.workloads.hashing import xxhash64
 from headway_lab.workloads.taxi.trips import NAMES
-from headway_lab.workloads.ysb import xxhash64
 
 EPOCH = 1_700_000_002_000  # a window is under way
 ENDS = [EPOCH + 2_000, EPOCH + 5_000, EPOCH + 8_000]
