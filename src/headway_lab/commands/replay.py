@@ -1,6 +1,5 @@
 """`headway kafka replay`: producers that replay streams into a broker."""
 
-import time
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ from headway.sim import delays
 from headway_lab.harness import screen
 from headway_lab.workloads import feeds
 from headway_lab.workloads.replay import ReplayProgress, replay
+from headway_lab.workloads.wall_clock import now_ms
 
 LEAD_MS = 1_000  # a stream begins so long after now: the producer must be ready
 
@@ -32,7 +32,7 @@ def send(
     """Replay a stream into a topic, row by row at its own time, as if it happened now."""
     address = to or kafka.address()
     wanted = feeds.ReplayRequest(
-        base if base is not None else time.time_ns() // 1_000_000 + LEAD_MS, seconds, rate, speed, delays.parse(delay), seed
+        base if base is not None else now_ms() + LEAD_MS, seconds, rate, speed, delays.parse(delay), seed
     )
     pieces = feeds.named(feed, wanted)
     name = topic or feed

@@ -21,6 +21,7 @@ from headway_lab.harness.reads import rows_read, unread
 from headway_lab.harness.setting import START_S, Say, Setting, policy_named, profile_named, slots_named
 from headway_lab.harness.sinks import KafkaSink, MemorySink, ResultSink
 from headway_lab.harness.tasks import RunTasks, Task
+from headway_lab.workloads.wall_clock import now_ms
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 
@@ -209,10 +210,10 @@ class _QueryRun:
             self.rt.use(order, slots=slots_named(name))
         let_pass(f"{name}: settling", self.setting.settle, self.say)
         watch = self.rt.controller.watch if order.gated else None
-        stretch, before = _Stretch(name, int(time.time() * 1000)), self.meter.read()
+        stretch, before = _Stretch(name, now_ms()), self.meter.read()
         decide = watch.total_ms if watch else 0.0
         let_pass(f"{name}: measuring", self.setting.seconds, self.say)
-        stretch.until_ms = int(time.time() * 1000)
+        stretch.until_ms = now_ms()
         after = self.meter.read()
         self._gather()
         stretch.backlog = sum(map(unread, self.tasks, self.progress))

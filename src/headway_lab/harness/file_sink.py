@@ -1,8 +1,10 @@
 """A sink of files that takes a batch twice, and what is in it compared with the truth of the generator."""
 
 import json
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,11 @@ class SinkTally:
     @property
     def wrong(self) -> int:
         return self.missing + self.twice + self.miscounted
+
+    @property
+    def words(self) -> str:
+        counts = f"{self.windows:,} windows with {self.panes:,} counts"
+        return f"{counts}: {self.missing} missing, {self.twice} twice, {self.miscounted} wrong"
 
     def __add__(self, other: "SinkTally") -> "SinkTally":
         return SinkTally(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
@@ -59,6 +66,31 @@ def newest(folder: Path) -> int:
     return max((end for f in files for end, _, _ in json.loads(f.read_text())), default=0)
 
 
+class SinkWatch:
+    """What has come out of some queries so far, read as it comes."""
+
+    def __init__(self, work: Path, names: Sequence[str]) -> None:
+        self._folders = {name: work / "out" / name for name in names}
+        self._seen: dict[str, set[str]] = {name: set() for name in names}
+        self.newest = dict.fromkeys(names, 0)
+        self._ends: set[tuple[str, int]] = set()
+
+    def look(self) -> int:
+        """How many windows have been put out so far."""
+        for name, folder in self._folders.items():
+            with suppress(FileNotFoundError):
+                for file in {f for f in os.listdir(folder) if f.endswith(".json")} - self._seen[name]:
+                    self._seen[name].add(file)
+                    ends = {end for end, _, _ in json.loads((folder / file).read_text())}
+                    self._ends |= {(name, end) for end in ends}
+                    self.newest[name] = max(self.newest[name], *ends) if ends else self.newest[name]
+        return len(self._ends)
+
+    def all_after(self, ms: int) -> bool:
+        self.look()
+        return min(self.newest.values()) > ms
+
+
 def last_end(stream: Ysb, until_ms: int) -> int:
     """The end of the last window that ends by `until_ms`."""
     return until_ms - (until_ms - stream.offset_ms) % stream.window_ms
@@ -74,6 +106,11 @@ def tally(stream: Ysb, rows: Written, until_ms: int) -> SinkTally:
         twice=sum(n - 1 for n in times.values()),
         miscounted=sum(true.get(pane) != count for pane, count in got.items()),
     )
+
+
+def tally_all(streams: Mapping[str, Ysb], rows: Mapping[str, Written], until_ms: int) -> SinkTally:
+    """The same of all queries together."""
+    return sum((tally(stream, rows.get(name, []), until_ms) for name, stream in streams.items()), SinkTally())
 
 
 def tally_with_late(stream: Ysb, rows: Written, kept: Counter[Pane], unkept: int, until_ms: int) -> SinkTally:

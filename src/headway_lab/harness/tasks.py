@@ -1,7 +1,6 @@
 """The queries that a benchmark runs: where their rows come from, what they ask, and what the true answer is."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +17,7 @@ from headway_lab.workloads import feeds, taxi
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.linear_road import accounts, queries, reports
 from headway_lab.workloads.sizes import size
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 LEAD_MS, EACH_MS = 4_000, 1_500  # producers need a moment before their streams begin: all of them, and each
@@ -237,14 +237,13 @@ class RunTasks:
     def _campaigns(self, i: int, chance: Random) -> Task:
         offset = chance.randrange(self.window_ms)
         rate = max(1, round(self.rate * size(self.unequal, chance)))
-        now_ms = time.time_ns() // 1_000_000
-        return GeneratedViews(Ysb(self.seed * 1000 + i, rate, now_ms, delays.parse(self.delay), self.window_ms, offset))
+        return GeneratedViews(Ysb(self.seed * 1000 + i, rate, now_ms(), delays.parse(self.delay), self.window_ms, offset))
 
     def _log(self, kind: str, i: int) -> FilledTopic:
         """A topic, and a producer in a process of its own: its work must not be taken for the engine's."""
         assert self.server is not None
         wanted = feeds.ReplayRequest(
-            time.time_ns() // 1_000_000 + LEAD_MS + EACH_MS * (self.queries if kind == "ads" else 1),
+            now_ms() + LEAD_MS + EACH_MS * (self.queries if kind == "ads" else 1),
             HOURS_S,
             self.rate,
             delay=delays.parse(self.delay),

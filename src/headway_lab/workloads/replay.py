@@ -8,6 +8,7 @@ from typing import Any
 from headway.errors import HeadwayError
 from headway.kafka.topics import client
 from headway_lab.workloads.feed import Feed
+from headway_lab.workloads.wall_clock import now_ms
 
 TICK_S = 0.01  # rows that are due within one of these go together
 TELL_S = 0.5
@@ -54,7 +55,7 @@ def replay(
 
 def _await(at: int, producer: Any, sent: ReplayProgress, told: Told) -> None:
     """Until it is time. Where there is nothing to wait for, a glance at the clock is all it costs."""
-    now = time.time_ns() // 1_000_000
+    now = now_ms()
     if at <= now:
         sent.behind_ms = now - at
         sent.most_behind_ms = max(sent.most_behind_ms, sent.behind_ms)
@@ -65,7 +66,7 @@ def _await(at: int, producer: Any, sent: ReplayProgress, told: Told) -> None:
     while at > now:
         producer.poll(0)
         time.sleep(min(max(TICK_S, (at - now) / 1000), 0.2))
-        now = time.time_ns() // 1_000_000
+        now = now_ms()
 
 
 def _send(producer: Any, topic: str, value: bytes, key: bytes | None, delivered: Callable[[Any, Any], None]) -> None:

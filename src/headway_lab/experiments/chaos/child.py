@@ -13,7 +13,7 @@ from headway.model.view import Snapshot
 from headway.policy.order import Klink
 from headway_lab.experiments.chaos import plan as plan_
 from headway_lab.experiments.chaos.plan import HASTY_MS, PATIENCE_MS, ChaosPlan, from_kafka, keeps_late
-from headway_lab.harness.file_sink import into
+from headway_lab.harness.checked_queries import start_counting
 from headway_lab.harness.on_purpose import Fault, cut_lines, fail_controller
 from headway_lab.workloads.ysb import Ysb
 
@@ -59,21 +59,19 @@ class RunningQueries:
         from headway_lab.workloads.events import events
 
         late = keeps_late(name)
-        given: dict[str, Any] = {"late": str(plan_.side_table(work, name))} if late else {}
+        settings: dict[str, Any] = {"late": str(plan_.side_table(work, name))} if late else {}
         if from_kafka(name):
             options = {"kafka.bootstrap.servers": str(plan.address), "subscribe": name, "startingOffsets": "earliest"}
             records = self.rt.spark.readStream.format("kafka").options(**options).load().select("value", "timestamp")
             rows, arrival = Ysb.parsed(records), "timestamp"
             # How long the broker is away nobody knows: by rows alone nothing is lost, by the clock it is kept.
-            given |= {} if late else {"idle_after": "never"}
+            settings |= {} if late else {"idle_after": "never"}
         else:
             rows, arrival = events(self.rt.spark, stream, boot_ms=plan.boot_ms), "arrival"
         marked = self.rt.watermark(
-            rows, "event_time", HASTY_MS if late else PATIENCE_MS, arrival=arrival, name=name, **given
+            rows, "event_time", HASTY_MS if late else PATIENCE_MS, arrival=arrival, name=name, **settings
         )
-        counts = stream.counts(marked).selectExpr("unix_millis(window.end) as end", "campaign_id", "count")
-        writer = counts.writeStream.outputMode("append").foreachBatch(into(work / "out" / name, self.sinks[name]))
-        self.rt.start(writer, name=name, checkpoint=str(plan_.checkpoint(work, name)), restart=RESTARTS)
+        start_counting(self.rt, stream, marked, name, work, self.sinks[name], restart=RESTARTS)
 
     # ---- what may be ordered
 

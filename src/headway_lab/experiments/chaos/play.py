@@ -24,8 +24,9 @@ from headway_lab.experiments.chaos.faults import KINDS
 from headway_lab.experiments.chaos.plan import ChaosPlan, from_kafka, keeps_late
 from headway_lab.experiments.chaos.sender import Sender
 from headway_lab.harness import children
-from headway_lab.harness.file_sink import SinkTally, Written, tally, tally_with_late, written
+from headway_lab.harness.file_sink import SinkTally, SinkWatch, Written, tally, tally_with_late, written
 from headway_lab.harness.setting import Say
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Pane
 
 EXPERIMENT = "chaos"
@@ -63,31 +64,6 @@ class ChaosOutcome:
         return self.tally.wrong + self.stuck
 
 
-class Sinks:
-    """What has come out so far, read as it comes."""
-
-    def __init__(self, work: Path, names: Sequence[str]) -> None:
-        self._folders = {name: work / "out" / name for name in names}
-        self._seen: dict[str, set[str]] = {name: set() for name in names}
-        self.newest = dict.fromkeys(names, 0)
-        self._ends: set[tuple[str, int]] = set()
-
-    def look(self) -> int:
-        """How many windows have been put out so far."""
-        for name, folder in self._folders.items():
-            with suppress(FileNotFoundError):
-                for file in {f for f in os.listdir(folder) if f.endswith(".json")} - self._seen[name]:
-                    self._seen[name].add(file)
-                    ends = {end for end, _, _ in json.loads((folder / file).read_text())}
-                    self._ends |= {(name, end) for end in ends}
-                    self.newest[name] = max(self.newest[name], *ends) if ends else self.newest[name]
-        return len(self._ends)
-
-    def all_after(self, ms: int) -> bool:
-        self.look()
-        return min(self.newest.values()) > ms
-
-
 @dataclass
 class ChaosRun:
     """The stage on which faults happen."""
@@ -104,10 +80,10 @@ class ChaosRun:
     line: Connection | None = None
     unkept: Counter[str] = field(default_factory=Counter)  # of children that are gone
     unkept_now: dict[str, int] = field(default_factory=dict)
-    sinks: Sinks = field(init=False)
+    sinks: SinkWatch = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sinks = Sinks(self.work, self.plan.names)
+        self.sinks = SinkWatch(self.work, self.plan.names)
 
     # ---- for faults
 
@@ -156,7 +132,7 @@ class ChaosRun:
         try:
             KINDS[kind].do(self)
             over = time.monotonic()
-            self._await_windows_after(_now_ms(), STUCK_S, kind)
+            self._await_windows_after(now_ms(), STUCK_S, kind)
             recovered: float | None = time.monotonic() - over
             self.unkept_now = self.order("unkept")
         except (HeadwayError, OSError, EOFError) as error:
@@ -186,7 +162,7 @@ class ChaosRun:
 
     def finish(self) -> int:
         """Until every window that ends by then is out, and what was late for it; then stop in good order."""
-        until_ms = _now_ms() + FINISH_S * 1000
+        until_ms = now_ms() + FINISH_S * 1000
         if self.clock is not None:
             self.clock.set(0)
         try:
@@ -209,7 +185,7 @@ def chaos(
         if not can:
             raise HeadwayError("this machine can do none of these faults")
         play.begin_again()
-        play._await_windows_after(_now_ms(), START_LIMIT_S, "the first run")
+        play._await_windows_after(now_ms(), START_LIMIT_S, "the first run")
         happened(0, None)
         found = []
         for number in range(faults):
@@ -262,8 +238,8 @@ def _event_ms(row: dict[str, Any]) -> int:
 def _stage(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[ChaosRun]:
     with ExitStack() as held:
         broker = start_broker(work / "broker") if kafka else None
-        boot_ms = time.time_ns() // 1_000_000 - time.monotonic_ns() // 1_000_000
-        plan = ChaosPlan(seed, _now_ms(), boot_ms, broker.address if broker else None)
+        boot_ms = now_ms() - time.monotonic_ns() // 1_000_000
+        plan = ChaosPlan(seed, now_ms(), boot_ms, broker.address if broker else None)
         plan.write(work)
         folders = [
             plan_.journal(work),
@@ -281,7 +257,3 @@ def _stage(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[ChaosRun]:
                 held.callback(Sender(broker.address, name, stream).close)
         held.callback(play.end)
         yield play
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -30,11 +30,8 @@ def crash(
 
         outcome = kill_often(times, seed, bar.say, killed)
     setting = {"queries": CrashPlan.queries, "rate": CrashPlan.rate, "times": times}
-    Ledger(ledger).append(EXPERIMENT, "klink", setting, seed, asdict(outcome) | {"wrong": outcome.wrong})
-    screen.out.print(
-        f"{outcome.kills} kills, {outcome.windows:,} windows with {outcome.panes:,} counts: {outcome.missing} missing,"
-        f" {outcome.twice} twice, {outcome.miscounted} wrong",
-        highlight=False,
-    )
-    if outcome.wrong:
+    figures = {"kills": outcome.kills} | asdict(outcome.tally) | {"wrong": outcome.tally.wrong}
+    Ledger(ledger).append(EXPERIMENT, "klink", setting, seed, figures)
+    screen.out.print(f"{outcome.kills} kills, {outcome.tally.words}", highlight=False)
+    if outcome.tally.wrong:
         raise typer.Exit(1)

@@ -1,7 +1,6 @@
 """A long run in a small driver: minute by minute, what a leak would make grow."""
 
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -14,6 +13,7 @@ from headway.sim.delays import Uniform
 from headway_lab.harness.bench import Bench, let_pass
 from headway_lab.harness.meter import heap_used
 from headway_lab.harness.setting import Say
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 EXPERIMENT = "hour"
@@ -47,7 +47,7 @@ def hour(bench: Bench, queries: int, rate: int, window_ms: int, minutes: int, sa
     found: list[MinuteCounts] = []
     with Runtime(spark, Klink(), journal=f"{folder}.db") as rt:
         for i in range(queries):
-            stream = Ysb(i, rate, int(time.time() * 1000), Uniform(0, PATIENCE_MS), window_ms, i * 97 % window_ms)
+            stream = Ysb(i, rate, now_ms(), Uniform(0, PATIENCE_MS), window_ms, i * 97 % window_ms)
             rows = rt.watermark(events(spark, stream), "event_time", PATIENCE_MS, arrival="arrival")
             writer = stream.counts(rows).writeStream.format("noop")
             rt.start(writer, name=f"hour_{bench.runs}_{i}", checkpoint=str(folder / str(i)))

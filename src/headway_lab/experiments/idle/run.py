@@ -13,6 +13,7 @@ from headway.sim.delays import Uniform
 from headway_lab.harness.bench import Bench, let_pass
 from headway_lab.harness.meter import Meter, heap_used
 from headway_lab.harness.setting import Say
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 EXPERIMENT = "idle"
@@ -42,7 +43,7 @@ def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) ->
         before = _memory(spark, meter)
         began = time.monotonic()
         for i in range(queries):
-            now = int(time.time() * 1000)
+            now = now_ms()
             stream = Ysb(i, 200, now, Uniform(0, 500))
             rows = events(spark, stream, end_ms=now)
             writer = stream.counts(rt.watermark(rows, "event_time", 500, arrival="arrival")).writeStream.format("memory")

@@ -16,6 +16,7 @@ from headway.sim.delays import Uniform
 from headway_lab.harness.bench import let_pass
 from headway_lab.harness.setting import Say
 from headway_lab.workloads.feed import Feed
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 EXPERIMENT = "silence"
@@ -44,7 +45,7 @@ def silence(
 
     topic = name = f"silent_{stop_s}_{idle_after_s}_{seed}"
     topics.create(address, topic, 2)
-    stream = Ysb(seed, rate, time.time_ns() // 1_000_000 + LEAD_S * 1000, Uniform(0, 300), WINDOW_MS)
+    stream = Ysb(seed, rate, now_ms() + LEAD_S * 1000, Uniform(0, 300), WINDOW_MS)
     seconds = BEFORE_S + stop_s + AFTER_S
     halves = [half(stream, part, seconds) for part in range(2)]
     begun = stream.epoch_ms + BEFORE_S * 1000
@@ -104,7 +105,7 @@ def send(feed: Feed, address: str, topic: str, part: int) -> None:
     """Rows for one partition, at their times."""
     producer = topics.client("producer", address, **{"linger.ms": 5})
     for at, value, _ in feed.rows():
-        while (left := at - time.time_ns() // 1_000_000) > 0:
+        while (left := at - now_ms()) > 0:
             time.sleep(left / 1000)
         producer.produce(topic, value, partition=part)
         producer.poll(0)

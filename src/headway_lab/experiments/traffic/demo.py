@@ -1,7 +1,6 @@
 """`headway demo traffic`: congestion in a city whose buses report late, under one patience and another."""
 
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +16,7 @@ from headway_lab.experiments.traffic.run import LEAD_S, SETTLE_S, TrafficPlan, T
 from headway_lab.harness import screen
 from headway_lab.workloads.traffic import aarhus, austin
 from headway_lab.workloads.traffic.truth import Event, Seen
+from headway_lab.workloads.wall_clock import now_ms
 
 
 def traffic(
@@ -58,7 +58,7 @@ def traffic(
 
             def show(plan: TrafficPlan, watched: Mapping[str, WatchedQuery], truth: Mapping[Event, Seen]) -> None:
                 if screen.out.is_terminal:
-                    live.update(traffic_page.table(plan, watched, truth, _now_ms()), refresh=True)
+                    live.update(traffic_page.table(plan, watched, truth, now_ms()), refresh=True)
 
             played = play(spark, plan, Path(folder), show)
     _show(played, None if deadline is None else deadline * 1_000, out)
@@ -70,7 +70,3 @@ def _show(played: TrafficResult, deadline_ms: float | None, out: Path) -> None:
     path = out / "traffic.html"
     path.write_text(traffic_page.page(played, deadline_ms), "utf-8")
     screen.out.print(f"Page: {path}", soft_wrap=True)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

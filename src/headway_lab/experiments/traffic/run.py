@@ -17,6 +17,7 @@ from headway_lab.workloads.bus_delays import Growing, Holdup, Periodic
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.traffic import Streets, buses, congestion, found, held_up, one_city, roads, troubles
 from headway_lab.workloads.traffic.truth import SLIDE_MS, Event, Seen
+from headway_lab.workloads.wall_clock import now_ms
 
 LEAD_S = 3  # streams begin so long after now: they must be made
 SETTLE_S, QUIET_S = 8, 3  # before anything is counted; after that, until the buses' line becomes slow
@@ -118,7 +119,7 @@ def play(spark: Any, plan: TrafficPlan, folder: Path, show: Show) -> TrafficResu
 
     with Runtime(spark, journal=folder / "journal.db") as rt:
         handles = {name: _start(rt, spark, folder, name, patience) for name, patience in plan.policies.items()}
-        plan = replace(plan, base_ms=_now_ms() + (plan.lead_s + plan.settle_s) * 1_000)
+        plan = replace(plan, base_ms=now_ms() + (plan.lead_s + plan.settle_s) * 1_000)
         bus, road = plan.streams()
         truth = found(troubles(bus, "bus"), troubles(road, "road"))
         record({"bus": bus, "road": road}, folder / TAPE)
@@ -126,7 +127,7 @@ def play(spark: Any, plan: TrafficPlan, folder: Path, show: Show) -> TrafficResu
         while _on(plan, watches):
             time.sleep(LOOK_S)
             for watch in watches.values():
-                watch.look(_now_ms())
+                watch.look(now_ms())
             show(plan, {name: watch.watched for name, watch in watches.items()}, truth)
     outcomes = [_outcome(spark, plan, name, watch.watched) for name, watch in watches.items()]
     return TrafficResult(plan, counting(plan, truth), _behind_s(plan, bus), outcomes)
@@ -148,7 +149,7 @@ def _start(rt: Any, spark: Any, folder: Path, name: str, patience: PatiencePolic
 
 def _on(plan: TrafficPlan, watches: Mapping[str, "_Watch"]) -> bool:
     """Until every window that counts is out, or nobody can expect it any more."""
-    now = _now_ms()
+    now = now_ms()
     out = all(watch.watched.watermark >= plan.ends_ms[-1] for watch in watches.values())
     return not out and now < plan.until_ms + OVER_S * 1_000
 
@@ -181,7 +182,7 @@ def _outcome(spark: Any, plan: TrafficPlan, name: str, watched: WatchedQuery) ->
     rows = spark.table(name).selectExpr("unix_millis(window.end) as end_ms", "area", "buses", "roads").collect()
     events = counting(plan, {(r.end_ms, r.area): (r.buses, r.roads) for r in rows})
     spark.catalog.dropTempView(name)
-    return TrafficOutcome(name, watched, latencies_ms(watched.batches, plan.ends_ms, _now_ms()), events)
+    return TrafficOutcome(name, watched, latencies_ms(watched.batches, plan.ends_ms, now_ms()), events)
 
 
 def _behind_s(plan: TrafficPlan, bus: Feed) -> list[float]:
@@ -194,7 +195,3 @@ def per_window(plan: TrafficPlan, events: Mapping[Event, Seen]) -> list[int]:
     """How many events each window has."""
     counts = Counter(end for end, _ in events)
     return [counts[end] for end in plan.ends_ms]
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

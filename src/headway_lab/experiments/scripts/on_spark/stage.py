@@ -17,6 +17,7 @@ from headway_lab.experiments.scripts.on_spark.cast import CLOSING_MS
 from headway_lab.experiments.scripts.virtual.script import Action, Script, ScriptQuery, arrivals, kind_of
 from headway_lab.experiments.scripts.virtual.trace import ArrivedRow
 from headway_lab.harness.on_purpose import Fault, cut_lines, fail_controller
+from headway_lab.workloads.wall_clock import now_ms
 
 ALIGNED_MS = 10_000  # a script's midnight: windows that divide it begin with it
 STOCK_TRIGGER = "2 seconds"  # stock Spark with its own trigger takes all cores for itself
@@ -88,7 +89,7 @@ def play(
     with hw.Runtime(spark, journal=folder / "journal.db") as rt:
         acts = [QueryPair(rt, part, parts) for part in parts]
         _all(acts, QueryPair.begin)
-        midnight = -(-(_now() + 1_000) // ALIGNED_MS) * ALIGNED_MS
+        midnight = -(-(now_ms() + 1_000) // ALIGNED_MS) * ALIGNED_MS
         end = midnight + max(script.length_ms for _, script in scripts) + CLOSING_MS
         done = threading.Event()
         writer = threading.Thread(target=_write, args=(parts, midnight, done))
@@ -96,7 +97,7 @@ def play(
         _all(acts, lambda act: act.play(midnight, end, over))
         done.set()
         writer.join()
-        now = _now()
+        now = now_ms()
         _all(acts, QueryPair.stop)
     return parts, now
 
@@ -122,9 +123,9 @@ class QueryPair:
 
     def start(self, query: ScriptQuery) -> None:
         self.runs += 1
-        self.part.settings.append((_now(), query))
+        self.part.settings.append((now_ms(), query))
         self.query = self._start(query, headway=True)
-        self.part.anew.append(_now())
+        self.part.anew.append(now_ms())
         self.stock = self._start(query, headway=False)
 
     def _start(self, query: ScriptQuery, headway: bool) -> Any:
@@ -176,7 +177,7 @@ class QueryPair:
 
     def _until(self, moment: int, over: Callable[[StagedScript], bool] = lambda part: False) -> None:
         """Wait; meanwhile a query that was made to fail is started again, and one that failed by itself is told of."""
-        while (left := moment - _now()) > 0 and not over(self.part):
+        while (left := moment - now_ms()) > 0 and not over(self.part):
             if not self.part.query.bounded and not self.query.isActive:
                 self._again(self.part.query, 300)
             time.sleep(min(0.1, left / 1000))
@@ -192,17 +193,17 @@ class QueryPair:
             case "controller":
                 fail_controller(self.rt)
                 for part in self.all:
-                    part.anew.append(_now() + NOTICED_MS)
+                    part.anew.append(now_ms() + NOTICED_MS)
             case "hang-up":
                 cut_lines(self.rt, [self.part.name])
-                self.part.anew.append(_now() + NOTICED_MS)
+                self.part.anew.append(now_ms() + NOTICED_MS)
 
     def _again(self, query: ScriptQuery, down_ms: int) -> None:
-        began = _now()
+        began = now_ms()
         self.stop()
         time.sleep(down_ms / 1000)
         self.start(query)
-        self.part.away.append((began, _now() + 1_000))
+        self.part.away.append((began, now_ms() + 1_000))
 
     def stop(self) -> None:
         for query in (self.query, self.stock):
@@ -217,7 +218,7 @@ def _write(parts: Sequence[StagedScript], midnight: int, done: threading.Event) 
     """Every row of every script, when it comes in, until all is over."""
     key = 0
     for at, together in groupby(_coming(parts), key=lambda row: row[0]):
-        if done.wait(max(0, midnight + at - _now()) / 1000):
+        if done.wait(max(0, midnight + at - now_ms()) / 1000):
             return
         for (number, name), rows in groupby(sorted(together, key=_source), key=_source):
             part = next(p for p in parts if p.number == number)
@@ -231,7 +232,7 @@ def _write(parts: Sequence[StagedScript], midnight: int, done: threading.Event) 
             hidden = file.with_name(f".{file.name}")
             hidden.write_text("\n".join(lines))
             hidden.rename(file)
-            now = _now()
+            now = now_ms()
             part.files[file.name] = [replace(c, at=now) for c in came]
             part.rows[name] += part.files[file.name]
 
@@ -276,7 +277,3 @@ def _ms(ms: int) -> str:
 
 def _iso(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
