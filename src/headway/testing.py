@@ -1,4 +1,4 @@
-"""A world in virtual time, to try a policy on without Spark and without waiting: the simulator's own, under short names.
+"""A world in virtual time, to try a policy on without Spark and without waiting: the simulator's own.
 
 world = VirtualWorld(Klink(), slots=1)
 world.add(VirtualQuery("orders", window("3 s"), VirtualInput("clicks", patience_ms=500, rows_per_s=10_000)))
@@ -10,9 +10,7 @@ worked out by whoever makes one.
 """
 
 from headway.estimate.due import worked_out
-from headway.sim.microbatch import Emitted, Notebook
-from headway.sim.microbatch import Query as VirtualQuery
-from headway.sim.microbatch import World as VirtualWorld
-from headway.sim.streams import Stream as VirtualInput
+from headway.sim.microbatch import Emitted, Notebook, VirtualQuery, VirtualWorld
+from headway.sim.streams import VirtualInput
 
 __all__ = ["Emitted", "Notebook", "VirtualInput", "VirtualQuery", "VirtualWorld", "worked_out"]

@@ -17,7 +17,7 @@ from headway.model.offset import ControlOffset, Sampled
 from headway.model.sampling import GroupSeen, Sampling, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 from headway.policy.sampling import Aion, Everything
-from headway.sim.microbatch import Notebook, Nothing
+from headway.sim.microbatch import NoJournal, Notebook
 
 WINDOW_MS = 3_000
 MEAN_DELAY = 240.0
@@ -226,7 +226,7 @@ def played(track: QueryTracker, source: Source, windows: int) -> list[ControlOff
             BatchSeen("q", k, WallMs(k * WINDOW_MS), WallMs(k * WINDOW_MS + 50), 50, seen.rows, sweeping or None, (seen,))
         )
         for question in track.questions():
-            Kernel(Nothing()).ask(question, WallMs(k * WINDOW_MS + 50))
+            Kernel(NoJournal()).ask(question, WallMs(k * WINDOW_MS + 50))
         track.asked(WallMs(k * WINDOW_MS + 50), offset)
         offsets.append(offset)
     return offsets

@@ -11,7 +11,7 @@ from headway.model.offset import ControlOffset
 from headway.model.status import InputStatus, QueryStatus, RuntimeStatus
 from headway.model.time import WallMs
 from headway.policy.load import order_policy
-from headway_lab.experiments.scripts.virtual.world import World
+from headway_lab.experiments.scripts.virtual.world import ScriptWorld
 
 PACE_MS = 300
 FAR_MS = 200_000_000_000_000  # a control row ten years after the year 9999 is no timestamp any more
@@ -37,7 +37,7 @@ class PlainQuery:
 
 @dataclass
 class Plain:
-    world: World
+    world: ScriptWorld
     faults: tuple[str, ...] = ()
     queries: dict[str, PlainQuery] = field(default_factory=dict)
     counts: dict[str, dict[str, InputStatus]] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Plain:
         ))  # fmt: skip
 
     def turn(self) -> WallMs:
-        now = self.world.now
+        now = self.world.clock.true_ms
         for name, query in list(self.queries.items()):
             if query.waiting is None or (query.granted_at is not None and now - query.granted_at < self._pace(query)):
                 continue

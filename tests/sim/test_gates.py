@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.sim.gates import Gate, Tuples, no_tuples
+from headway.sim.gates import Tuples, VirtualGate, no_tuples
 
 Row = tuple[float, float, int]  # event time, when it comes in, source
 
@@ -17,24 +17,24 @@ def tuples(rows: Sequence[Row]) -> Tuples:
     return Tuples(ts.astype(float), at.astype(float), source.astype(np.int64), number, at.astype(float))
 
 
-def read(gate: Gate, start: float, end: float, slt: float, rows: Sequence[Row]) -> list[tuple[float, float, bool]]:
+def read(gate: VirtualGate, start: float, end: float, slt: float, rows: Sequence[Row]) -> list[tuple[float, float, bool]]:
     out, when, slack = gate.step(start, end, slt, tuples(rows))
     return list(zip(out.ts.tolist(), when.tolist(), slack.tolist(), strict=True))
 
 
 def test_a_tuple_is_ready_when_every_stream_has_come_to_it() -> None:
     rows = [(1, 10, 0), (2, 20, 0), (3, 30, 0), (2, 40, 1)]
-    assert read(Gate(2), 0, 100, 1000, rows) == [(1, 40, False), (2, 40, False), (2, 40, False)]
+    assert read(VirtualGate(2), 0, 100, 1000, rows) == [(1, 40, False), (2, 40, False), (2, 40, False)]
 
 
 def test_a_tuple_is_slack_ready_when_the_newest_is_more_than_the_threshold_ahead() -> None:
-    gate = Gate(2)
+    gate = VirtualGate(2)
     assert read(gate, 0, 100, 5, [(0, 0, 1), (1, 10, 0), (6, 20, 0), (7, 30, 0)]) == [(0, 10, False), (1, 30, True)]
     assert gate.waiting.ts.tolist() == [6, 7]
 
 
 def test_a_late_one_is_let_through_at_once_even_under_a_longer_threshold() -> None:
-    gate = Gate(2)
+    gate = VirtualGate(2)
     read(gate, 0, 100, 5, [(0, 0, 1), (1, 10, 0), (50, 20, 0), (60, 30, 0)])
     assert gate.read_upto == 50
     assert read(gate, 100, 200, 1000, [(3, 110, 1), (4, 120, 1)]) == [(3, 110, False), (4, 120, False)]
@@ -42,14 +42,14 @@ def test_a_late_one_is_let_through_at_once_even_under_a_longer_threshold() -> No
 
 
 def test_a_cut_lets_out_at_once_what_has_waited_too_long() -> None:
-    gate = Gate(2)
+    gate = VirtualGate(2)
     assert read(gate, 0, 100, 1000, [(0, 0, 1), (0, 0, 0), (10, 10, 0), (90, 90, 0)]) == [(0, 0, False), (0, 0, False)]
     assert gate.gap_ms == 90 and gate.oldest_at == 10
     assert read(gate, 100, 200, 50, []) == [(10, 100, True)]
 
 
 def test_nothing_comes_of_nothing() -> None:
-    gate = Gate(2)
+    gate = VirtualGate(2)
     out, when, slack = gate.step(0, 10, 0, no_tuples())
     assert len(out) == len(when) == len(slack) == 0 and gate.gap_ms == 0 and gate.oldest_at == np.inf
 
@@ -98,7 +98,7 @@ def inputs(draw: st.DrawFn) -> tuple[int, list[Row], list[float]]:
 @given(given_=inputs())
 def test_it_reads_what_the_gate_of_the_paper_reads(given_: tuple[int, list[Row], list[float]]) -> None:
     sources, rows, slts = given_
-    gate, step, got = Gate(sources), 10.1, list[tuple[int, float, bool]]()
+    gate, step, got = VirtualGate(sources), 10.1, list[tuple[int, float, bool]]()
     every = tuples(rows)
     for k, slt in enumerate(slts):
         came = every.take((every.at >= k * step) & (every.at < (k + 1) * step))
@@ -114,6 +114,6 @@ def test_nobody_is_slack_ready_while_the_streams_are_within_the_threshold(
     given_: tuple[int, list[Row], list[float]],
 ) -> None:
     sources, rows, _ = given_
-    gate = Gate(sources)
+    gate = VirtualGate(sources)
     out, _, slack = gate.step(0, 1e9, 1e9, tuples(rows))
     assert not slack.any() and (np.diff(out.ts) >= 0).all()

@@ -10,19 +10,21 @@ import headway as hw
 from headway.model.deadline import window
 from headway.model.decision import OrderPolicy
 from headway.policy.order import FirstCome, FixedTrigger, HighestRate, Klink, RoundRobin, Stock, StreamBox
-from headway.sim.microbatch import Query, World
-from headway.sim.streams import Stream
+from headway.sim.microbatch import VirtualQuery, VirtualWorld
+from headway.sim.streams import VirtualInput
 from headway_lab.experiments.simulator import paper
 
 GATED = [Klink(), FirstCome(), RoundRobin(), HighestRate(), StreamBox()]
-STREAM = Stream(patience_ms=500, rows_per_s=200, delays_ms=(0, 250, 500))
+STREAM = VirtualInput(patience_ms=500, rows_per_s=200, delays_ms=(0, 250, 500))
 
 
-def world(policy: OrderPolicy, queries: int = 4, cores: float = 2, seed: int = 1, shift: int = 0, **more: object) -> World:
-    made = World(policy, slots=2, cores=cores, seed=seed, **more)  # type: ignore[arg-type]
+def world(
+    policy: OrderPolicy, queries: int = 4, cores: float = 2, seed: int = 1, shift: int = 0, **more: object
+) -> VirtualWorld:
+    made = VirtualWorld(policy, slots=2, cores=cores, seed=seed, **more)  # type: ignore[arg-type]
     for i in range(queries):
         grid = window(3_000, start=(i * 700 + shift) % 3_000)
-        made.add(Query(f"q{i}", grid, STREAM, fixed_ms=60, per_row_ms=0.01, wait_ms=10, starts_ms=shift + 20 * i))
+        made.add(VirtualQuery(f"q{i}", grid, STREAM, fixed_ms=60, per_row_ms=0.01, wait_ms=10, starts_ms=shift + 20 * i))
     return made
 
 
@@ -98,10 +100,10 @@ def test_ever_smaller_batches_bring_heavy_windows_out_sooner() -> None:
     """A batch takes what came in during the one before: fixed + load x that, down to fixed / (1 - load)."""
 
     def latency_ms(before: int) -> float:
-        world = World(Klink(before=before), slots=2, cores=2)
+        world = VirtualWorld(Klink(before=before), slots=2, cores=2)
         for n in range(2):
-            rows = Stream("rows", 200, 200_000, (0, 200))
-            world.add(Query(f"q{n}", window(3_000, start=1_500 * n), rows, 80, 0.0015, ahead=True))
+            rows = VirtualInput("rows", 200, 200_000, (0, 200))
+            world.add(VirtualQuery(f"q{n}", window(3_000, start=1_500 * n), rows, 80, 0.0015, ahead=True))
         world.run(60_000)
         assert not world.early
         return mean(w.at - w.end - 200 for w in world.windows if w.end > 30_000)

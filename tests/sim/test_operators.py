@@ -8,24 +8,27 @@ import pytest
 from headway.estimate.pressure import Pressure
 from headway.model.time import WallMs
 from headway.sim.delays import Constant, Uniform
-from headway.sim.operators import Engine, Machine
+from headway.sim.node import Node
+from headway.sim.operators import Engine, EngineLoad
 from headway.sim.pipelines import PIPELINES, ysb
+from headway.sim.scheduling import Scheduling
 from headway_lab.experiments.simulator.paper import BY_OPERATOR, HOLDS, ORDERS
 
-SMALL = Machine(cores=2)
+SMALL = Node(cores=2)
 
 
-def engine(order: str = "klink", queries: int = 8, rate: float = 5_000, machine: Machine = SMALL, **more: object) -> Engine:
-    pipeline = replace(ysb(), events_per_s=rate)
-    return Engine(
-        pipeline, queries, ORDERS[order], Uniform(0, 500), machine=machine, by_operator=order in BY_OPERATOR,
-        holds=order in HOLDS, **more
-    )  # type: ignore[arg-type]  # fmt: skip
+def engine(
+    order: str = "klink", queries: int = 8, rate: float = 5_000, machine: Node = SMALL, memory_policy: bool = False,
+    nodes: int = 1, seed: int = 0,
+) -> Engine:  # fmt: skip
+    load = EngineLoad(replace(ysb(), events_per_s=rate), queries, Uniform(0, 500))
+    scheduling = Scheduling(ORDERS[order], order in BY_OPERATOR, order in HOLDS, memory_policy)
+    return Engine(load, scheduling, machine=machine, nodes=nodes, seed=seed)
 
 
 def in_flight(e: Engine) -> np.ndarray:
     """Events at the source that have not been through the first operator, and those queued behind it."""
-    return e.made - e.outside - e.done[:, 0]
+    return e.queues.made - e.queues.outside - e.queues.done[:, 0]
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -33,10 +36,11 @@ def in_flight(e: Engine) -> np.ndarray:
 def test_every_event_is_somewhere(order: str, nodes: int) -> None:
     e = engine(order, nodes=nodes, memory_policy=order == "klink")
     e.run(40, warm_s=0)
-    assert np.allclose(in_flight(e), e.queue[:, 0], atol=1e-3)
-    for k in range(1, e.k):
-        assert np.allclose(e.done[:, k - 1] * e.selectivity[k - 1], e.done[:, k] + e.queue[:, k], rtol=1e-6, atol=1e-2)
-    assert (e.queue >= -1e-6).all() and (e.outside >= -1e-6).all()
+    q = e.queues
+    assert np.allclose(in_flight(e), q.queue[:, 0], atol=1e-3)
+    for k in range(1, q.k):
+        assert np.allclose(q.done[:, k - 1] * q.selectivity[k - 1], q.done[:, k] + q.queue[:, k], rtol=1e-6, atol=1e-2)
+    assert (q.queue >= -1e-6).all() and (q.outside >= -1e-6).all()
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -56,8 +60,8 @@ def test_as_many_turns_last_as_there_are_cores() -> None:
     """Until its watermark is through, a query keeps a core; so there are no more turns than cores, and none is lost."""
     e = engine("streambox", queries=12, rate=8_000)
     for start in range(0, 30_000, SMALL.cycle_ms):
-        e._cycle(start, SMALL.cycle_ms, count=True)
-        assert e.held.sum() <= SMALL.cores
+        e.cycle(start, SMALL.cycle_ms, count=True)
+        assert e.dispatcher.held.sum() <= SMALL.cores
     assert e.trace.latencies_ms
 
 
@@ -73,12 +77,12 @@ def test_no_query_starves(order: str) -> None:
     """Below saturation every query's windows come out, none later than a few cycles after its delay."""
     e = engine(order, queries=8, rate=5_000)
     e.run(60, warm_s=30)
-    assert all(swept >= 60_000 - 3_000 - 3_000 for swept in e.swept)
+    assert all(swept >= 60_000 - 3_000 - 3_000 for swept in e.views.swept)
 
 
 @pytest.mark.parametrize("workload", PIPELINES)
 def test_an_idle_machine_passes_watermarks_on_at_once(workload: str) -> None:
-    e = Engine(PIPELINES[workload](), 1, ORDERS["klink"], Constant(100))
+    e = Engine(EngineLoad(PIPELINES[workload](), 1, Constant(100)), Scheduling(ORDERS["klink"]))
     trace = e.run(90)
     assert trace.latencies_ms and max(trace.latencies_ms) <= 100 + 2 * e.machine.cycle_ms
 
@@ -110,7 +114,7 @@ def test_the_memory_policy_rests_as_long_as_it_ran_as_it_does_live() -> None:
     on = []
     for now in range(0, 15_000, SMALL.cycle_ms):
         e.now, live = now, live.step(WallMs(now), 0.95)
-        on.append(e._pressed(0.95))
+        on.append(e.pressed(0.95))
         assert on[-1] == live.view().pressed
     assert 0.45 < sum(on) / len(on) < 0.7
 
@@ -126,6 +130,6 @@ def _most_behind_filter(e: Engine) -> float:
     """The greatest share of the queued events that was seen behind the filter."""
     shares = []
     for start in range(0, 30_000, e.machine.cycle_ms):
-        e._cycle(start, e.machine.cycle_ms, count=True)
-        shares.append(float(e.queue[:, 3:].sum() / max(1.0, e.queue.sum())))
+        e.cycle(start, e.machine.cycle_ms, count=True)
+        shares.append(float(e.queues.queue[:, 3:].sum() / max(1.0, e.queues.queue.sum())))
     return max(shares)

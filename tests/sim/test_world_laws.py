@@ -11,8 +11,8 @@ from headway.loop.replay import replay
 from headway.model.deadline import Grid, window
 from headway.model.decision import Grant, Hold, OrderPolicy
 from headway.policy.order import FirstCome, HighestRate, Klink, ResponseRatio, RoundRobin, StreamBox
-from headway.sim.microbatch import Query, World
-from headway.sim.streams import Stream
+from headway.sim.microbatch import VirtualQuery, VirtualWorld
+from headway.sim.streams import VirtualInput
 
 CONSERVING = [FirstCome(), RoundRobin(), HighestRate(), StreamBox()]
 ALL = [Klink(), Klink(interval="paper"), ResponseRatio(), *CONSERVING]
@@ -21,13 +21,13 @@ NO_SHRINKING = (Phase.explicit, Phase.generate)  # a world takes a tenth of a se
 
 # Streams whose patience covers their delays, and queries that may ask for more than the cores can do.
 streams = st.builds(
-    lambda patience, rate, parts: Stream("rows", patience, rate, tuple(sorted(int(p * patience) for p in parts))),
+    lambda patience, rate, parts: VirtualInput("rows", patience, rate, tuple(sorted(int(p * patience) for p in parts))),
     st.integers(0, 1_500),
     st.sampled_from([0, 1, 50, 1_000]),
     st.lists(st.floats(0, 1), min_size=1, max_size=3),
 )
 queries = st.builds(
-    lambda length, shift, stream, fixed, per_row, ahead, starts: Query(
+    lambda length, shift, stream, fixed, per_row, ahead, starts: VirtualQuery(
         "", window(length, start=shift % length), stream, fixed, per_row, ahead=ahead, starts_ms=starts
     ),
     st.sampled_from([1_000, 1_500, 3_000]),
@@ -39,12 +39,12 @@ queries = st.builds(
     st.integers(0, 3_000),
 )
 worlds = st.tuples(st.lists(queries, min_size=1, max_size=8), st.integers(1, 3), st.floats(0, 0.6), st.integers(0, 99))
-Drawn = tuple[list[Query], int, float, int]
+Drawn = tuple[list[VirtualQuery], int, float, int]
 
 
-def played(policy: OrderPolicy, drawn: Drawn, shift: int = 0) -> World:
+def played(policy: OrderPolicy, drawn: Drawn, shift: int = 0) -> VirtualWorld:
     given_queries, slots, spread, seed = drawn
-    world = World(policy, slots=slots, cores=2, spread=spread, seed=seed, poll_ms=50)
+    world = VirtualWorld(policy, slots=slots, cores=2, spread=spread, seed=seed, poll_ms=50)
     for n, query in enumerate(given_queries):
         world.add(replace(query, name=f"q{n}", starts_ms=query.starts_ms + shift))
     world.run(RUN_MS + shift)

@@ -18,7 +18,7 @@ from scripted import wait_until
 from test_submit import submitted
 
 from headway.spark.jvm import EXTENSIONS, JAR
-from headway_lab.harness.standalone import Standalone, environment, standalone
+from headway_lab.harness.standalone import StandaloneCluster, environment, standalone
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 START_MS = int(START.timestamp() * 1000)
@@ -33,7 +33,7 @@ SMALL = {
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
     with standalone(workers=2, folder=tmp_path_factory.mktemp("cluster")) as running:
         yield running
 
@@ -61,7 +61,7 @@ def ten_seconds(number: int) -> list[dict[str, Any]]:
 class Driver:
     """The child, and what can be seen of it from outside."""
 
-    def __init__(self, cluster: Standalone, folder: Path, **env: str) -> None:
+    def __init__(self, cluster: StandaloneCluster, folder: Path, **env: str) -> None:
         self.folder, self.cluster, self.sent = folder, cluster, list[dict[str, Any]]()
         (folder / "rows").mkdir()
         (folder / "temporary").mkdir()
@@ -125,7 +125,7 @@ def expected_counts(rows: list[dict[str, Any]], length: int, slide: int, by_k: b
 
 @pytest.mark.timeout(480)  # ten JVMs are started in it
 @pytest.mark.spark
-def test_executors_are_killed_and_a_worker_is_lost_and_results_are_exact(cluster: Standalone, tmp_path: Path) -> None:
+def test_executors_are_killed_and_a_worker_is_lost_and_results_are_exact(cluster: StandaloneCluster, tmp_path: Path) -> None:
     driver = Driver(cluster, tmp_path, HOME="/proc/nobody", PYSPARK_PYTHON=bare_python(tmp_path))
     try:
         for number in (0, 1):
@@ -178,7 +178,7 @@ def test_executors_are_killed_and_a_worker_is_lost_and_results_are_exact(cluster
         driver.kill()
 
 
-def on_cluster(cluster: Standalone, folder: Path, *args: str, **given: Any) -> tuple[dict[str, Any], str]:
+def on_cluster(cluster: StandaloneCluster, folder: Path, *args: str, **given: Any) -> tuple[dict[str, Any], str]:
     """`spark-submit` in client mode, which is the only one that Spark has for Python on such a cluster."""
     small = [part for key, value in SMALL.items() for part in ("--conf", f"{key}={value}")]
     own = environment(folder) | {"PYSPARK_PYTHON": bare_python(folder), "TMPDIR": str(folder)}
@@ -188,7 +188,7 @@ def on_cluster(cluster: Standalone, folder: Path, *args: str, **given: Any) -> t
 
 @pytest.mark.spark
 def test_submitted_with_jars_and_an_extension_of_the_house_to_executors_that_come_when_needed(
-    cluster: Standalone, tmp_path: Path
+    cluster: StandaloneCluster, tmp_path: Path
 ) -> None:
     house, extension = tmp_path / "house.jar", "org.apache.spark.sql.ml.InternalFunctionRegistration"
     house.write_bytes(JAR.read_bytes())
@@ -208,12 +208,12 @@ def test_submitted_with_jars_and_an_extension_of_the_house_to_executors_that_com
 
 
 @pytest.mark.spark
-def test_submitted_without_the_jar_to_executors_without_headway(cluster: Standalone, tmp_path: Path) -> None:
+def test_submitted_without_the_jar_to_executors_without_headway(cluster: StandaloneCluster, tmp_path: Path) -> None:
     told, said = on_cluster(cluster, tmp_path, "--conf", ONE)
     assert not told["jar"] and said.count("spark-submit --jars $(headway jar)") == 1
 
 
 @pytest.mark.spark
-def test_a_jar_that_only_the_driver_has_is_sent_to_the_executors(cluster: Standalone, tmp_path: Path) -> None:
+def test_a_jar_that_only_the_driver_has_is_sent_to_the_executors(cluster: StandaloneCluster, tmp_path: Path) -> None:
     told, _ = on_cluster(cluster, tmp_path, "--conf", ONE, "--driver-class-path", str(JAR), job=("untuned",))
     assert told["jar"] and told["spark.jars"] == ""

@@ -13,7 +13,7 @@ import headway as hw
 from headway.spark.merge_order import Bucket
 from headway_lab.experiments.merge.run import (
     OUTPUT,
-    Driven,
+    DrivenQuery,
     in_order,
     interleaving,
     merged,
@@ -41,7 +41,7 @@ def test_a_query_that_is_stopped_in_the_middle_goes_on_as_if_it_had_not_been(spa
     given = streams(seed=0)
     batches = list(interleaving(given, seed=5, batches=3))
     for part in (batches[:2], batches[2:]):
-        driven = Driven(spark, tmp_path, len(given))
+        driven = DrivenQuery(spark, tmp_path, len(given))
         driven.start(merged(driven), "stopped")
         driven.run(part)
         driven.stop()
@@ -52,7 +52,7 @@ def test_a_query_that_is_stopped_in_the_middle_goes_on_as_if_it_had_not_been(spa
 
 
 def test_a_late_row_comes_at_once_with_the_watermark_that_had_passed_it(spark: Any, tmp_path: Path) -> None:
-    driven = Driven(spark, tmp_path, 2)
+    driven = DrivenQuery(spark, tmp_path, 2)
     driven.start(merged(driven), "late")
     driven.run([([[(1_000, 1, 1), (7_000, 1, 2)], [(2_000, 1, 3)]], 5_000), ([[], []], 6_000)])
     # Key 1 has a row that waits; key 9 was never seen, and late is late all the same.
@@ -72,7 +72,7 @@ def test_a_late_row_comes_at_once_with_the_watermark_that_had_passed_it(spark: A
 
 
 def test_rows_keep_whole_numbers_and_nothing_and_a_stream_may_lack_a_column(spark: Any, tmp_path: Path) -> None:
-    driven = Driven(spark, tmp_path, 2)
+    driven = DrivenQuery(spark, tmp_path, 2)
     bus = driven.raw[0].select(
         "ts", "k", F.lit(None).cast("string").alias("name"), F.col("v").alias("line"), F.array("v").alias("stops")
     )

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import pytest
 from pyspark.sql import functions as F
 
-from headway_lab.experiments.scripts.virtual.engine import Key, Logged, Row, SparkQuery, Windows
+from headway_lab.experiments.scripts.virtual.engine import Key, ModelRow, PlannedBatch, SparkQuery, WindowShape
 
 BASE = 1_699_920_000_000  # a midnight, so that windows begin with it
 Given = list[tuple[Key, float | None]]  # rows: key, and event time in ms after BASE
@@ -41,7 +41,7 @@ class Engine(Protocol):
 class Stock:
     """A windowed query with Spark's own watermark, over a folder per input, one file per input and step."""
 
-    def __init__(self, spark: Any, folder: Path, windows: Windows, delays: dict[str, int], mode: str) -> None:
+    def __init__(self, spark: Any, folder: Path, windows: WindowShape, delays: dict[str, int], mode: str) -> None:
         self.spark, self.folder, self.windows, self.delays, self.mode = spark, folder, windows, delays, mode
         self.put: dict[int, dict[int, list[Key]]] = {}
         self.told: dict[int, tuple[int, int]] = {}
@@ -106,14 +106,14 @@ class Stock:
 class Model:
     """The same on the model."""
 
-    def __init__(self, windows: Windows, delays: dict[str, int], mode: Any) -> None:
+    def __init__(self, windows: WindowShape, delays: dict[str, int], mode: Any) -> None:
         self.spark = SparkQuery(windows, delays, mode)
         self.done: dict[int, Batch] = {}
-        self.read: dict[int, list[Row]] = {}
+        self.read: dict[int, list[ModelRow]] = {}
         self.seen = 0
         self.before = self.spark
 
-    def _batch(self, logged: Logged) -> None:
+    def _batch(self, logged: PlannedBatch) -> None:
         ran = self.spark.run(logged, self.read[logged.batch])
         self.spark.put_out(ran)
         self.spark.commit(ran)
@@ -122,7 +122,7 @@ class Model:
         self.done[ran.batch] = (ran.batch, out, len({end for end, _ in ran.refused}), ran.swept)
 
     def _settle(self, inputs: dict[str, Given]) -> None:
-        rows = [Row(k, name, None if e is None else BASE + e) for name, given in inputs.items() for k, e in given]
+        rows = [ModelRow(k, name, None if e is None else BASE + e) for name, given in inputs.items() for k, e in given]
         self.seen += len(rows)
         while self.spark.wants({"rows": self.seen}) and (rows or self.spark.log):
             self.before = copy.deepcopy(self.spark)
@@ -161,7 +161,7 @@ def alike(spark: Any, tmp_path: Path) -> Iterator[Callable[..., list[Batch]]]:
     """Runs a script on both, and gives what both have done."""
     running: list[Stock] = []
 
-    def both(script: Callable[[Engine], None], windows: Windows, mode: str = "append", **delays: int) -> list[Batch]:
+    def both(script: Callable[[Engine], None], windows: WindowShape, mode: str = "append", **delays: int) -> list[Batch]:
         running.append(Stock(spark, tmp_path, windows, delays, mode))
         model = Model(windows, delays, mode)
         script(running[0])
@@ -182,7 +182,7 @@ def test_edges_of_windows_and_of_the_watermark(alike: Callable[..., list[Batch]]
         on.more(a=[(6, 5_999.999), (7, 6_500)])  # now it is 6,000, and `<=` closes that window
         on.more(a=[(8, 5_999.999), (9, 6_000), (10, 9_500)])
 
-    done = alike(script, Windows(3_000, 3_000), a=500)
+    done = alike(script, WindowShape(3_000, 3_000), a=500)
     assert [dropped for *_, dropped, _ in done][-2:] == [1, 0]
 
 
@@ -192,7 +192,7 @@ def test_sliding_windows_refuse_a_row_for_some_of_its_windows(alike: Callable[..
         on.more(a=[(2, 2_900), (3, 500), (4, 7_900)])
         on.more(a=[(5, 20_000)])
 
-    done = alike(script, Windows(5_000, 1_000), a=1_000)
+    done = alike(script, WindowShape(5_000, 1_000), a=1_000)
     assert sum(dropped for *_, dropped, _ in done) > 0
 
 
@@ -202,7 +202,7 @@ def test_update_mode_puts_out_what_changed_and_refuses_the_same(alike: Callable[
         on.more(a=[(2, 1_500), (3, 7_000)])
         on.more(a=[(4, 1_600), (5, 6_100)])
 
-    alike(script, Windows(3_000, 3_000), mode="update", a=0)
+    alike(script, WindowShape(3_000, 3_000), mode="update", a=0)
 
 
 def test_two_inputs_the_slowest_decides_and_a_restart_forgets_how_far_each_was(alike: Callable[..., list[Batch]]) -> None:
@@ -214,7 +214,7 @@ def test_two_inputs_the_slowest_decides_and_a_restart_forgets_how_far_each_was(a
         on.more(b=[(5, 40_000)])
         on.more(a=[(6, 2_000), (7, 30_500)])
 
-    alike(script, Windows(3_000, 3_000), a=0, b=500)
+    alike(script, WindowShape(3_000, 3_000), a=0, b=500)
 
 
 def test_after_a_restart_no_batch_sweeps_until_rows_come(alike: Callable[..., list[Batch]]) -> None:
@@ -227,7 +227,7 @@ def test_after_a_restart_no_batch_sweeps_until_rows_come(alike: Callable[..., li
         on.more(a=[(3, 2_000), (4, 30_000)])
         on.lose_commit()
 
-    alike(script, Windows(3_000, 3_000), a=1_000)
+    alike(script, WindowShape(3_000, 3_000), a=1_000)
 
 
 def test_a_row_from_the_far_future_closes_everything(alike: Callable[..., list[Batch]]) -> None:
@@ -236,4 +236,4 @@ def test_a_row_from_the_far_future_closes_everything(alike: Callable[..., list[B
         on.more(a=[(1, 40 * 86_400_000)])
         on.more(a=[(2, 1_500)])
 
-    alike(script, Windows(3_000, 3_000), a=500)
+    alike(script, WindowShape(3_000, 3_000), a=500)

@@ -39,7 +39,7 @@ def no_tuples() -> Tuples:
     return Tuples(none, none, index, index, none)
 
 
-class Gate:
+class VirtualGate:
     """Merges streams that are sorted each. Time goes on in steps, and the threshold changes only between two."""
 
     def __init__(self, sources: int) -> None:

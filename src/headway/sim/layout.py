@@ -14,7 +14,7 @@ from headway.model.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class OperatorLayout:
     """Which operator of which query is on which node, and what an event costs from there to where the node's part ends."""
 
     here: list[NDArray[np.bool_]]  # per node: query x operator
@@ -23,7 +23,7 @@ class Layout:
     tail_whole: Floats  # per operator, to the end of the chain
 
     @classmethod
-    def spread(cls, queries: int, operators: int, nodes: int, cost: Floats, reach: Floats) -> "Layout":
+    def spread(cls, queries: int, operators: int, nodes: int, cost: Floats, reach: Floats) -> "OperatorLayout":
         """Successive parts of a chain lie on successive nodes, and queries begin on each node in turn."""
         part = np.arange(operators) * nodes // operators if nodes > 1 else np.zeros(operators, dtype=np.int64)
         node = (part[None, :] + np.arange(queries)[:, None]) % nodes

@@ -29,16 +29,16 @@ from headway.model.time import EventMs, WallMs
 from headway.model.view import QueryView
 from headway.sim.agenda import Agenda
 from headway.sim.cores import Cores
-from headway.sim.streams import Stream
+from headway.sim.streams import VirtualInput
 
 
 @dataclass(frozen=True)
-class Query:
+class VirtualQuery:
     """A query with the true cost of its batches, which the controller has to find out."""
 
     name: str
     windows: Grid | Deadlines
-    inputs: Stream | tuple[Stream, ...] = Stream()
+    inputs: VirtualInput | tuple[VirtualInput, ...] = VirtualInput()
     fixed_ms: float = 100  # of a core
     per_row_ms: float = 0.01
     wait_ms: float = 0  # for logs and sockets, on no core
@@ -57,7 +57,7 @@ class Query:
         )  # fmt: skip
 
     @property
-    def streams(self) -> tuple[Stream, ...]:
+    def streams(self) -> tuple[VirtualInput, ...]:
         return self.inputs if isinstance(self.inputs, tuple) else (self.inputs,)
 
     @property
@@ -93,7 +93,7 @@ class Notebook:
         self.notes.append((at, query, text))
 
 
-class Nothing:
+class NoJournal:
     """A journal for long runs: it forgets."""
 
     def append(self, entry: Entry) -> None: ...
@@ -102,10 +102,10 @@ class Nothing:
 
 
 @dataclass
-class _Running:
+class _RunningQuery:
     """Where one query stands."""
 
-    query: Query
+    query: VirtualQuery
     spec: QuerySpec
     read_to: int
     emitted_to: int
@@ -116,10 +116,10 @@ class _Running:
     batches: int = 0
 
 
-class World:
+class VirtualWorld:
     """Queries, their rows and their batches, around a real controller. It is the controller's actuator and gauge."""
 
-    def __init__(
+    def __init__(  # eight settings, all by name: users write the two or three that matter to their test
         self,
         policy: OrderPolicy,
         *,
@@ -147,9 +147,9 @@ class World:
         self.poll_ms = poll_ms
         self._chance = random.Random(seed)
         self._sigma = sqrt(log(1 + spread**2))
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, _RunningQuery] = {}
 
-    def add(self, query: Query) -> None:
+    def add(self, query: VirtualQuery) -> None:
         self.at(query.starts_ms, lambda: self._start(query))
 
     def at(self, ms: int, action: Callable[[], None]) -> None:
@@ -202,16 +202,16 @@ class World:
 
     # ---- what happens by itself
 
-    def _start(self, query: Query) -> None:
+    def _start(self, query: VirtualQuery) -> None:
         now = self.clock.at
         longest = max(i.longest_ms for i in query.streams)
-        state = _Running(query, query.spec, now, max(0, now - longest), now)
+        state = _RunningQuery(query, query.spec, now, max(0, now - longest), now)
         self._running[query.name] = state
         if self.declares.gated:
             self.controller.take(Started(state.spec))
         self._ask(state)
 
-    def _ask(self, state: _Running) -> None:
+    def _ask(self, state: _RunningQuery) -> None:
         """At the gate again; without one, the next batch follows."""
         if self._running.get(state.query.name) is not state:
             return
@@ -223,7 +223,7 @@ class World:
         every = self.declares.every_ms
         self.at(now + (-now) % every if every else now, lambda: self._trigger(state))
 
-    def _trigger(self, state: _Running) -> None:
+    def _trigger(self, state: _RunningQuery) -> None:
         """A query without a gate: it runs if there are rows, or if its watermark has moved since it last ran."""
         if self._running.get(state.query.name) is not state:
             return
@@ -236,7 +236,7 @@ class World:
         state.newest = max(state.newest, min((i.newest or 0 for i in inputs if i.rows), default=0))
         self._batch(state, watermark, inputs)
 
-    def _batch(self, state: _Running, sweeps: int, inputs: tuple[Any, ...]) -> None:
+    def _batch(self, state: _RunningQuery, sweeps: int, inputs: tuple[Any, ...]) -> None:
         now, rows, query = self.clock.at, sum(i.rows for i in inputs), state.query
         chance = exp(self._chance.gauss(-(self._sigma**2) / 2, self._sigma)) if self._sigma else 1.0
         work = (query.fixed_ms + query.per_row_ms * rows) * chance
@@ -252,14 +252,14 @@ class World:
 
         self.cores.start(now, work, computed)
 
-    def _check(self, state: _Running, sweeps: int, read_to: int) -> None:
+    def _check(self, state: _RunningQuery, sweeps: int, read_to: int) -> None:
         """A window may be swept only by a batch that has read all that came in while patience lasted."""
         ripe = sweeps + state.query.patience_ms
         fixed = all(i.policy is None for i in state.query.streams)  # others know best what they wait for
         if fixed and sweeps > state.swept and read_to < ripe:
             self.early.append(f"{state.query.name} swept {sweeps} at {read_to}, {ripe - read_to} ms too soon")
 
-    def _finish(self, state: _Running, begun: BatchSeen) -> None:
+    def _finish(self, state: _RunningQuery, begun: BatchSeen) -> None:
         if self._running.get(state.query.name) is not state:
             return
         now = self.clock.at

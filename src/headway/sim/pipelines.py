@@ -15,7 +15,7 @@ EVENT_US, YSB_PER_S = 29.0, 10_000  # of a core, for an event of YSB through the
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class ChainOperator:
     """What it takes to process one event, relative to the others, and the events that come out for one that goes in."""
 
     name: str
@@ -28,7 +28,7 @@ class Pipeline:
     """A query: a source, a chain of operators, windows at its end."""
 
     name: str
-    operators: tuple[Operator, ...]
+    operators: tuple[ChainOperator, ...]
     windows: tuple[Grid, ...]
     events_per_s: float
     event_us: float = EVENT_US
@@ -55,12 +55,12 @@ def _fills(events_per_s: float) -> float:
 def ysb() -> Pipeline:
     """Views of advertisements, counted by campaign in windows of 3 s: 10,000 events/s, a third of them are views."""
     chain = (
-        Operator("source", 0.5),
-        Operator("parse", 1.5),
-        Operator("filter", 0.5, selectivity=1 / 3),
-        Operator("project", 0.5),
-        Operator("join", 1.5),
-        Operator("window", 2.0, selectivity=0.01),
+        ChainOperator("source", 0.5),
+        ChainOperator("parse", 1.5),
+        ChainOperator("filter", 0.5, selectivity=1 / 3),
+        ChainOperator("project", 0.5),
+        ChainOperator("join", 1.5),
+        ChainOperator("window", 2.0, selectivity=0.01),
     )
     return Pipeline("ysb", chain, (Grid(3_000),), YSB_PER_S)
 
@@ -68,20 +68,20 @@ def ysb() -> Pipeline:
 def linear_road() -> Pipeline:
     """Tolls and accidents: three streams joined, sliding windows of 5 s every 3 s, a last window three times as often."""
     chain = (
-        Operator("source", 0.5),
-        Operator("parse", 1.0),
-        Operator("speed", 1.5, selectivity=0.5),
-        Operator("join", 2.5, selectivity=0.5),
-        Operator("toll", 1.5),
-        Operator("window", 2.0, selectivity=0.01),
+        ChainOperator("source", 0.5),
+        ChainOperator("parse", 1.0),
+        ChainOperator("speed", 1.5, selectivity=0.5),
+        ChainOperator("join", 2.5, selectivity=0.5),
+        ChainOperator("toll", 1.5),
+        ChainOperator("window", 2.0, selectivity=0.01),
     )
     return Pipeline("linear-road", chain, (Grid(3_000), Grid(1_000)), 9_750, event_us=_fills(9_750), inputs=3)
 
 
 def taxi() -> Pipeline:
     """Trips through many stateless operators into a mean over 2 s every second."""
-    steps = tuple(Operator(name, 1.0) for name in ("parse", "clean", "convert", "enrich", "project", "key"))
-    chain = (Operator("source", 0.5), *steps, Operator("window", 2.0, selectivity=0.01))
+    steps = tuple(ChainOperator(name, 1.0) for name in ("parse", "clean", "convert", "enrich", "project", "key"))
+    chain = (ChainOperator("source", 0.5), *steps, ChainOperator("window", 2.0, selectivity=0.01))
     return Pipeline("taxi", chain, (Grid(1_000),), 7_000, event_us=_fills(7_000))
 
 

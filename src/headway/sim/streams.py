@@ -14,7 +14,7 @@ SHOWN = 32  # delays that stand for a whole distribution
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class VirtualInput:
     """A steady stream whose rows take the given network delays in turn; silent after `until_ms`."""
 
     name: str = "rows"
@@ -29,7 +29,7 @@ class Stream:
         return InputSpec(self.name, self.patience_ms, policy=self.policy, slt_ms=patience_declares(self.policy).slt_ms)
 
     @classmethod
-    def delayed(cls, delay: Delay, patience_ms: int, rows_per_s: float, name: str = "rows") -> "Stream":
+    def delayed(cls, delay: Delay, patience_ms: int, rows_per_s: float, name: str = "rows") -> "VirtualInput":
         """One whose delays are those of a model, at equally likely quantiles."""
         middles = (np.arange(SHOWN) + 0.5) / SHOWN
         shown = tuple(int(ms) for ms in np.rint(delay.quantile(middles)))

@@ -53,7 +53,7 @@ def _measure(bench: Bench, segments: Sequence[Segment]) -> list[dict[str, Any]]:
     warm_up = Segment(("klink",), WARM_UP, seed=0)
     runs: list[dict[str, Any]] = []
     try:
-        with screen.Bar([warm_up.expected_s, *(s.expected_s for s in segments)]) as bar:
+        with screen.ProgressBar([warm_up.expected_s, *(s.expected_s for s in segments)]) as bar:
             bar.begin("warm-up, not measured: a young JVM still compiles itself")
             list(bench.run(warm_up.policies, warm_up.setting, warm_up.seed, lambda what, left_s: bar.say("", left_s)))
             bar.end()

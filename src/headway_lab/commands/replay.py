@@ -1,6 +1,5 @@
 """`headway kafka replay`: producers that replay streams into a broker."""
 
-import time
 from typing import Annotated
 
 import typer
@@ -10,7 +9,8 @@ from headway.kafka import topics
 from headway.sim import delays
 from headway_lab.harness import screen
 from headway_lab.workloads import feeds
-from headway_lab.workloads.replay import Sent, replay
+from headway_lab.workloads.replay import ReplayProgress, replay
+from headway_lab.workloads.wall_clock import now_ms
 
 LEAD_MS = 1_000  # a stream begins so long after now: the producer must be ready
 
@@ -31,17 +31,17 @@ def send(
 ) -> None:
     """Replay a stream into a topic, row by row at its own time, as if it happened now."""
     address = to or kafka.address()
-    wanted = feeds.Wanted(
-        base if base is not None else time.time_ns() // 1_000_000 + LEAD_MS, seconds, rate, speed, delays.parse(delay), seed
+    wanted = feeds.ReplayRequest(
+        base if base is not None else now_ms() + LEAD_MS, seconds, rate, speed, delays.parse(delay), seed
     )
     pieces = feeds.named(feed, wanted)
     name = topic or feed
     if name not in topics.listed(address):
         topics.create(address, name, partitions)
-    with screen.Bar([seconds]) as bar:
+    with screen.ProgressBar([seconds]) as bar:
         bar.begin(f"{feed} into {name}")
 
-        def told(sent: Sent) -> None:
+        def told(sent: ReplayProgress) -> None:
             bar.say(f"{sent.rows:,} rows", 0.0)
 
         sent = replay(pieces, address, name, told)

@@ -7,7 +7,7 @@ from typing import Any
 from headway.model.deadline import Grid
 
 
-class Reports:
+class ProgressReports:
     """What Spark reports of a query, each report once."""
 
     def __init__(self, query: Any) -> None:

@@ -20,8 +20,9 @@ from headway_lab.harness.batches import window_latencies
 from headway_lab.harness.meter import Meter, heap_used, spent
 from headway_lab.harness.reads import rows_read, unread
 from headway_lab.harness.setting import START_S, Say, Setting, policy_named, profile_named, slots_named
-from headway_lab.harness.sinks import Memory, Results, Sink
-from headway_lab.harness.tasks import Stage, Task
+from headway_lab.harness.sinks import KafkaSink, MemorySink, ResultSink
+from headway_lab.harness.tasks import RunTasks, Task
+from headway_lab.workloads.wall_clock import now_ms
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 
@@ -106,13 +107,13 @@ class Bench:
         orders = [policy_named(p) for p in policies]
         if len(orders) > 1 and not all(order_declares(o).gated for o in orders):
             raise HeadwayError("only gated policies can take turns over the same queries")
-        yield from _Play(self, list(policies), orders, setting, seed, say).play()
+        yield from _QueryRun(self, list(policies), orders, setting, seed, say).play()
 
-    def stage(self, setting: Setting, seed: int) -> Stage:
+    def stage(self, setting: Setting, seed: int) -> RunTasks:
         """The queries of a run, and what feeds them."""
         if setting.workload != "ysb" and self.server is None:
             self.server = broker.start()
-        return Stage(
+        return RunTasks(
             setting.workload, setting.queries, setting.rate, setting.delay, setting.window_ms, setting.unequal, seed,
             self.runs, self.server if setting.workload != "ysb" else None,
         )  # fmt: skip
@@ -131,7 +132,7 @@ def let_pass(what: str, seconds: float, say: Say) -> None:
         time.sleep(min(0.5, left))
 
 
-class _Play:
+class _QueryRun:
     """The queries of one run, started, measured, stopped and checked."""
 
     def __init__(
@@ -154,7 +155,7 @@ class _Play:
         jvm_pid = self.spark._jvm.java.lang.ProcessHandle.current().pid()
         self.meter = Meter(psutil.Process(jvm_pid))
         self.stage = bench.stage(setting, seed)
-        self.sink: Sink = Memory() if bench.keeps or bench.server is None else Results(bench.server.address)
+        self.sink: ResultSink = MemorySink() if bench.keeps or bench.server is None else KafkaSink(bench.server.address)
         self.progress: list[dict[int, dict[str, Any]]] = [{} for _ in range(setting.queries)]  # by batch
         self.tasks: list[Task] = []
         self.queries: list[Any] = []
@@ -210,9 +211,9 @@ class _Play:
             self.rt.use(order, slots=slots_named(name))
         let_pass(f"{name}: settling", self.setting.settle, self.say)
         decide = self.rt.status().decided_ms
-        stretch, before = _Stretch(name, int(time.time() * 1000)), self.meter.read()
+        stretch, before = _Stretch(name, now_ms()), self.meter.read()
         let_pass(f"{name}: measuring", self.setting.seconds, self.say)
-        stretch.until_ms = int(time.time() * 1000)
+        stretch.until_ms = now_ms()
         after = self.meter.read()
         self._gather()
         stretch.backlog = sum(map(unread, self.tasks, self.progress))

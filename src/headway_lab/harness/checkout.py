@@ -12,7 +12,7 @@ _GLOB = re.compile(r"(\*\*/|\*\*|\*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Age:
+class CommitAge:
     """What has happened since a commit. None is unknown: no checkout, or a commit that it does not have."""
 
     commits: int | None = None
@@ -38,7 +38,7 @@ class Checkout:
 
     root: Path | None
 
-    def age(self, commit: str, paths: tuple[str, ...]) -> Age:
+    def age(self, commit: str, paths: tuple[str, ...]) -> CommitAge:
         """How far back a commit is, and how many of the files that the globs name have changed since.
 
         A '+' behind the commit stands for changes that were never committed: what they were is unknown.
@@ -46,10 +46,10 @@ class Checkout:
         known = commit.removesuffix("+")
         since, changed = self._since(known), _changed(self.root, known)
         if changed is None or not paths:
-            return Age(since)
+            return CommitAge(since)
         named = re.compile("|".join(map(_pattern, paths)))
         changes = sum(named.fullmatch(file) is not None for file in changed)
-        return Age(since, None if commit.endswith("+") and not changes else changes)
+        return CommitAge(since, None if commit.endswith("+") and not changes else changes)
 
     def files(self, path: str) -> list[str]:
         """What a glob names at present."""

@@ -1,19 +1,24 @@
 """Driver processes that are killed on purpose: each in a session of its own, none left behind."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
+from statistics import median
+from typing import Self
 
 from headway.errors import HeadwayError
 from headway.kafka.leash import end_with_parent
 
 Child = subprocess.Popen[bytes]
+PLAN_FILE = "plan.json"
 
 
 @contextmanager
@@ -36,6 +41,17 @@ def begin(module: str, work: Path, *args: str, env: Mapping[str, str] | None = N
         )  # fmt: skip
 
 
+class StoredPlan:
+    """What a child runs, kept in the work folder: a restart must see the same. A base for dataclasses of plain values."""
+
+    def write(self, work: Path) -> None:
+        (work / PLAN_FILE).write_text(json.dumps(asdict(self)))  # type: ignore[call-overload]
+
+    @classmethod
+    def read(cls, work: Path) -> Self:
+        return cls(**json.loads((work / PLAN_FILE).read_text()))
+
+
 def kill(child: Child) -> None:
     """With all that it has started, its JVM first of all."""
     with suppress(ProcessLookupError):
@@ -56,3 +72,11 @@ def await_child(child: Child, ready: Callable[[], bool], work: Path, limit_s: fl
         if child.poll() is not None or time.monotonic() > end:
             raise HeadwayError(f"the child did not get anywhere: {last_words(work)}")
         time.sleep(0.05)
+
+
+def recovery_figures(waits_s: Sequence[float]) -> dict[str, float]:
+    """For the ledger: how long it took until all went on, after each fault that was recovered from."""
+    return {
+        "recovery_s": round(median(waits_s), 2) if waits_s else 0.0,
+        "worst_s": round(max(waits_s, default=0.0), 2),
+    }

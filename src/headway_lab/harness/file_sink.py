@@ -1,8 +1,10 @@
 """A sink of files that takes a batch twice, and what is in it compared with the truth of the generator."""
 
 import json
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ Written = list[tuple[Pane, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class SinkTally:
     """What came out, compared with the truth."""
 
     windows: int = 0
@@ -26,8 +28,13 @@ class Tally:
     def wrong(self) -> int:
         return self.missing + self.twice + self.miscounted
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+    @property
+    def words(self) -> str:
+        counts = f"{self.windows:,} windows with {self.panes:,} counts"
+        return f"{counts}: {self.missing} missing, {self.twice} twice, {self.miscounted} wrong"
+
+    def __add__(self, other: "SinkTally") -> "SinkTally":
+        return SinkTally(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
 
 
 def into(folder: Path, before: Callable[[], None] = lambda: None) -> Callable[[Any, int], None]:
@@ -59,15 +66,40 @@ def newest(folder: Path) -> int:
     return max((end for f in files for end, _, _ in json.loads(f.read_text())), default=0)
 
 
+class SinkWatch:
+    """What has come out of some queries so far, read as it comes."""
+
+    def __init__(self, work: Path, names: Sequence[str]) -> None:
+        self._folders = {name: work / "out" / name for name in names}
+        self._seen: dict[str, set[str]] = {name: set() for name in names}
+        self.newest = dict.fromkeys(names, 0)
+        self._ends: set[tuple[str, int]] = set()
+
+    def look(self) -> int:
+        """How many windows have been put out so far."""
+        for name, folder in self._folders.items():
+            with suppress(FileNotFoundError):
+                for file in {f for f in os.listdir(folder) if f.endswith(".json")} - self._seen[name]:
+                    self._seen[name].add(file)
+                    ends = {end for end, _, _ in json.loads((folder / file).read_text())}
+                    self._ends |= {(name, end) for end in ends}
+                    self.newest[name] = max(self.newest[name], *ends) if ends else self.newest[name]
+        return len(self._ends)
+
+    def all_after(self, ms: int) -> bool:
+        self.look()
+        return min(self.newest.values()) > ms
+
+
 def last_end(stream: Ysb, until_ms: int) -> int:
     """The end of the last window that ends by `until_ms`."""
     return until_ms - (until_ms - stream.offset_ms) % stream.window_ms
 
 
-def tally(stream: Ysb, rows: Written, until_ms: int) -> Tally:
+def tally(stream: Ysb, rows: Written, until_ms: int) -> SinkTally:
     """Every pane of every window that ends by `until_ms` must be there, once, with its true count."""
     true, got, times = _both(stream, rows, until_ms)
-    return Tally(
+    return SinkTally(
         windows=len({end for end, _ in true}),
         panes=len(true),
         missing=sum(pane not in times for pane in true),
@@ -76,14 +108,19 @@ def tally(stream: Ysb, rows: Written, until_ms: int) -> Tally:
     )
 
 
-def tally_with_late(stream: Ysb, rows: Written, kept: Counter[Pane], unkept: int, until_ms: int) -> Tally:
+def tally_all(streams: Mapping[str, Ysb], rows: Mapping[str, Written], until_ms: int) -> SinkTally:
+    """The same of all queries together."""
+    return sum((tally(stream, rows.get(name, []), until_ms) for name, stream in streams.items()), SinkTally())
+
+
+def tally_with_late(stream: Ysb, rows: Written, kept: Counter[Pane], unkept: int, until_ms: int) -> SinkTally:
     """The same where rows may be late: what is not in a pane must be in the side table, each row once. Of `unkept` rows only
     the number is known; `missing` counts rows here."""
     true, got, times = _both(stream, rows, until_ms)
     late = {pane: n for pane, n in kept.items() if pane[0] <= until_ms}
     there = {pane: got.get(pane, 0) + late.get(pane, 0) for pane in true.keys() | got.keys() | late.keys()}
     lost = sum(max(0, count - there[pane]) for pane, count in true.items())
-    return Tally(
+    return SinkTally(
         windows=len({end for end, _ in true}),
         panes=len(true),
         missing=max(0, lost - unkept),

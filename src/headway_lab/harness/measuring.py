@@ -29,7 +29,7 @@ def measured(
         bench = Bench(spark)
         try:
             screen.warm_up(lambda say, told: warm(bench, warm_s, say, told, warm_on), warm_s)
-            with screen.Bar([segment.expected_s for segment in segments]) as bar:
+            with screen.ProgressBar([segment.expected_s for segment in segments]) as bar:
                 steps = measure(bench, segments, book, bar.say, experiment)
                 for number, segment in enumerate(segments, start=1):
                     bar.begin(f"{number}/{len(segments)} seed {segment.seed}, {segment.title}")

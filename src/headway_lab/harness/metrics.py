@@ -16,7 +16,7 @@ from headway_lab.harness.ledger import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class MetricValue:
     """A value with a word on it."""
 
     value: float
@@ -56,25 +56,25 @@ def _fits(record: Record, at: Mapping[str, Any]) -> bool:
     return all(record["setting"].get(name) == value for name, value in at.items())
 
 
-def _greatest(samples: Iterable[Sample]) -> Sample | None:
+def _greatest(samples: Iterable[MetricValue]) -> MetricValue | None:
     return max(samples, key=lambda sample: sample.value, default=None)
 
 
 # ---- each metric: the greatest value of the settings that were measured, or None if none was
 
 
-def _ratio(claim: Claim, records: list[Record]) -> Sample | None:
+def _ratio(claim: Claim, records: list[Record]) -> MetricValue | None:
     """The candidate's figure over that of the best baseline."""
     return _greatest([s for at in claim.at if (s := _compared(claim, at, records)) is not None])
 
 
-def _compared(claim: Claim, at: Mapping[str, Any], records: list[Record]) -> Sample | None:
+def _compared(claim: Claim, at: Mapping[str, Any], records: list[Record]) -> MetricValue | None:
     """The newest runs with the same settings in which all of them were measured."""
     for group in reversed(list(_groups(claim, at, records))):
         if _needed(claim) <= group.keys():
             mine = group[claim.candidate]
             best = min((group[b] for b in claim.baselines), key=lambda r: float(r[claim.field]))
-            return Sample(mine[claim.field] / max(best[claim.field], 1e-9), _against(mine, best, claim.field))
+            return MetricValue(mine[claim.field] / max(best[claim.field], 1e-9), _against(mine, best, claim.field))
     return None
 
 
@@ -84,22 +84,22 @@ def _against(mine: Record, best: Record, field: str) -> str:
     return f"{ours}{unit} against {theirs}{unit} of {best['policy']}"
 
 
-def _decide_share(claim: Claim, records: list[Record]) -> Sample | None:
+def _decide_share(claim: Claim, records: list[Record]) -> MetricValue | None:
     """Time spent in decisions over all processor time there was."""
     return _greatest(
-        Sample(ms / (r["host"]["cpus"] * r["setting"]["seconds"] * 1000), f"{ms:.0f} ms of decisions")
+        MetricValue(ms / (r["host"]["cpus"] * r["setting"]["seconds"] * 1000), f"{ms:.0f} ms of decisions")
         for r in _own(claim, records)
         for ms in [r["decide_ms"]]
     )
 
 
-def _trouble(claim: Claim, records: list[Record]) -> Sample | None:
+def _trouble(claim: Claim, records: list[Record]) -> MetricValue | None:
     """Late rows and wrong counts of all policies together, wherever patience covers the delay."""
     covered = [r for r in records if r["setting"]["patience_ms"] >= _longest(r["setting"]["delay"])]
     if not covered:
         return None
     late, wrong = (sum(r[name] for r in covered) for name in ("late_rows", "wrong"))
-    return Sample(float(late + wrong), f"{late} late rows, {wrong} wrong counts in {len(covered)} runs of a seed")
+    return MetricValue(float(late + wrong), f"{late} late rows, {wrong} wrong counts in {len(covered)} runs of a seed")
 
 
 @cache
@@ -107,10 +107,10 @@ def _longest(delay: str) -> int:
     return delays.parse(delay).max_ms
 
 
-def _plain(claim: Claim, records: list[Record]) -> Sample | None:
+def _plain(claim: Claim, records: list[Record]) -> MetricValue | None:
     """A figure as it stands in the ledger."""
     return _greatest(
-        Sample(float(r[claim.field]), weight=float(r.get(claim.weight, 1.0)), width=r.get(claim.width))
+        MetricValue(float(r[claim.field]), weight=float(r.get(claim.weight, 1.0)), width=r.get(claim.width))
         for r in _own(claim, records)
     )
 
@@ -119,7 +119,7 @@ def _own(claim: Claim, records: list[Record]) -> list[Record]:
     return [r for at in claim.at or ({},) for r in records if r["policy"] == claim.candidate and _fits(r, at)]
 
 
-METRICS: dict[str, Callable[[Claim, list[Record]], Sample | None]] = {
+METRICS: dict[str, Callable[[Claim, list[Record]], MetricValue | None]] = {
     "ratio": _ratio,
     "decide-share": _decide_share,
     "trouble": _trouble,

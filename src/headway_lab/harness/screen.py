@@ -18,7 +18,7 @@ from headway_lab.harness.setting import Say
 from headway_lab.harness.suite import LATENCIES, Pace, summary
 from headway_lab.jvm import JAR
 
-__all__ = ["Bar", "err", "latency_table", "out", "spark_session", "warm_up"]
+__all__ = ["ProgressBar", "err", "latency_table", "out", "spark_session", "warm_up"]
 
 
 def spark_session(name: str, *, cores: int, memory: str, **conf: Any) -> AbstractContextManager[Any]:
@@ -26,7 +26,7 @@ def spark_session(name: str, *, cores: int, memory: str, **conf: Any) -> Abstrac
     return screen.spark_session(name, cores=cores, memory=memory, jars=[JAR], **conf)
 
 
-class Bar:
+class ProgressBar:
     """A bar over steps of unequal length, with what is going on and how long all of it will still take.
 
     It writes to stderr, and where that is no terminal, one line per step.
@@ -40,7 +40,7 @@ class Bar:
         self._task = self._progress.add_task("", total=1.0, left="")
         self._step = ""
 
-    def __enter__(self) -> "Bar":
+    def __enter__(self) -> "ProgressBar":
         self._progress.start()
         return self
 
@@ -72,7 +72,7 @@ class Bar:
 def warm_up(warm: Callable[[Say, Callable[[float], None]], object], limit_s: float) -> None:
     """Warm a JVM, telling how it goes."""
     if limit_s:
-        with Bar([limit_s]) as bar:
+        with ProgressBar([limit_s]) as bar:
             bar.begin("warming up until CPU per batch is flat")
             warm(bar.say, lambda ms: err.print(f"CPU per batch: {ms:.0f} ms", highlight=False))
 

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 from headway.kafka import topics
 
 
-class Sink(Protocol):
+class ResultSink(Protocol):
     def writer(self, result: Any, name: str) -> Any:
         """What Spark starts."""
         ...
@@ -17,7 +17,7 @@ class Sink(Protocol):
     def drop(self, spark: Any, name: str) -> None: ...
 
 
-class Memory:
+class MemorySink:
     """Spark's own table in the driver's heap: cheapest to write, but it keeps every row for as long as the query runs."""
 
     def writer(self, result: Any, name: str) -> Any:
@@ -30,7 +30,7 @@ class Memory:
         spark.catalog.dropTempView(name)
 
 
-class Results:
+class KafkaSink:
     """A topic for each query, as users have it: nothing stays in the engine."""
 
     def __init__(self, address: str) -> None:

@@ -35,7 +35,7 @@ Process = subprocess.Popen[bytes]
 
 
 @dataclass
-class Standalone:
+class StandaloneCluster:
     """A cluster that runs."""
 
     folder: Path
@@ -82,12 +82,12 @@ class Standalone:
 
 
 @contextmanager
-def standalone(workers: int = 2, folder: Path | None = None) -> Iterator[Standalone]:
+def standalone(workers: int = 2, folder: Path | None = None) -> Iterator[StandaloneCluster]:
     """A master with so many workers of one core each, as long as it is needed."""
     with work_folder("headway-cluster-", folder) as place:
         port, ui_port = _free_port(), _free_port()
         args = ["--host", _HOST, "--port", str(port), "--webui-port", str(ui_port)]
-        cluster = Standalone(place, port, ui_port, _begin("master.Master", place, place / "master", *args))
+        cluster = StandaloneCluster(place, port, ui_port, _begin("master.Master", place, place / "master", *args))
         try:
             _await(lambda: cluster.state()["status"] == "ALIVE", "a master that answers", place)
             for _ in range(workers):

@@ -1,7 +1,6 @@
 """The queries that a benchmark runs: where their rows come from, what they ask, and what the true answer is."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +17,7 @@ from headway_lab.workloads import feeds, taxi
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.linear_road import accounts, queries, reports
 from headway_lab.workloads.sizes import size
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 LEAD_MS, EACH_MS = 4_000, 1_500  # producers need a moment before their streams begin: all of them, and each
@@ -55,7 +55,7 @@ class Task(Protocol):
 
 
 @dataclass(frozen=True)
-class Campaigns:
+class GeneratedViews:
     """Views by campaign, from a generator inside the engine."""
 
     stream: Ysb
@@ -83,13 +83,13 @@ class Campaigns:
 
 
 @dataclass(frozen=True)
-class Log:
+class FilledTopic:
     """A topic that a producer of our own fills, so that we know every row in it."""
 
     feed: str
     topic: str
     address: str
-    wanted: feeds.Wanted
+    wanted: feeds.ReplayRequest
 
     def records(self, spark: Any) -> Any:
         options = {"kafka.bootstrap.servers": self.address, "subscribe": self.topic, "startingOffsets": "earliest"}
@@ -101,10 +101,10 @@ class Log:
         return _whole(feeds.named(self.feed, _for(self.wanted, seconds)), self.feed)
 
 
-def _for(wanted: feeds.Wanted, seconds: int) -> feeds.Wanted:
+def _for(wanted: feeds.ReplayRequest, seconds: int) -> feeds.ReplayRequest:
     # Rows that are held back arrive, and are made, after the second in which they happen.
     more = -(-wanted.delay.max_ms // 1_000)
-    return feeds.Wanted(wanted.base_ms, seconds + more, wanted.rate, wanted.speed, wanted.delay, wanted.seed)
+    return feeds.ReplayRequest(wanted.base_ms, seconds + more, wanted.rate, wanted.speed, wanted.delay, wanted.seed)
 
 
 def _whole(pieces: Iterator[Feed], name: str) -> Feed:
@@ -116,10 +116,10 @@ def _whole(pieces: Iterator[Feed], name: str) -> Feed:
 
 
 @dataclass(frozen=True)
-class _Logged:
+class _TopicTask:
     """What all queries of a topic have in common; their windows start at an offset of their own."""
 
-    log: Log
+    log: FilledTopic
     offset_ms: int = 0
     arrival: str = "timestamp"
 
@@ -129,7 +129,7 @@ class _Logged:
 
 
 @dataclass(frozen=True)
-class Views(_Logged):
+class TopicViews(_TopicTask):
     """Views by campaign, from a topic of its own."""
 
     @property
@@ -148,11 +148,11 @@ class Views(_Logged):
         return self.stream.counts(marked)
 
     def wrong(self, spark: Any, table: str) -> int:
-        return Campaigns(self.stream).wrong(spark, table)
+        return GeneratedViews(self.stream).wrong(spark, table)
 
 
 @dataclass(frozen=True)
-class Trips(_Logged):
+class TopicTrips(_TopicTask):
     """Mean distance of taxi trips over sliding windows of 2 s, by borough."""
 
     @property
@@ -168,14 +168,14 @@ class Trips(_Logged):
     def wrong(self, spark: Any, table: str) -> int:
         rows = spark.table(table).selectExpr("unix_millis(window.end)", "borough", "hundredths", "trips").collect()
         got = {(end, borough): (miles, trips) for end, borough, miles, trips in rows}
-        truth = taxi.Truth(
+        truth = taxi.TripTruth(
             self.log.sent(max((end for end, _ in got), default=0)), by_borough=True, offset_ms=self.offset_ms % 1_000
         )
         return len(truth.wrong(got)) + len(rows) - len(got)
 
 
 @dataclass(frozen=True)
-class Road(_Logged):
+class TopicRoad(_TopicTask):
     """Linear Road under pressure: sliding windows of 5 s every 3 s, three of them joined, a last window on top."""
 
     @property
@@ -203,12 +203,12 @@ def _same(got: tuple[int, int, float] | None, true: tuple[int, int, float] | Non
     return got is not None and true is not None and got[:2] == true[:2] and abs(got[2] - true[2]) < 1e-9
 
 
-KINDS: dict[str, Callable[[Log, int], Task]] = {"ads": Views, "taxi": Trips, "linear-road": Road}
+KINDS: dict[str, Callable[[FilledTopic, int], Task]] = {"ads": TopicViews, "taxi": TopicTrips, "linear-road": TopicRoad}
 FEEDS = {"ads": "ysb"}  # the others are called as their streams are
 
 
 @dataclass
-class Stage:
+class RunTasks:
     """All queries of one run, and what feeds them."""
 
     workload: str  # `ysb` within the engine, or streams through Kafka with a plus between them: `taxi+linear-road`
@@ -237,14 +237,13 @@ class Stage:
     def _campaigns(self, i: int, chance: Random) -> Task:
         offset = chance.randrange(self.window_ms)
         rate = max(1, round(self.rate * size(self.unequal, chance)))
-        now_ms = time.time_ns() // 1_000_000
-        return Campaigns(Ysb(self.seed * 1000 + i, rate, now_ms, delays.parse(self.delay), self.window_ms, offset))
+        return GeneratedViews(Ysb(self.seed * 1000 + i, rate, now_ms(), delays.parse(self.delay), self.window_ms, offset))
 
-    def _log(self, kind: str, i: int) -> Log:
+    def _log(self, kind: str, i: int) -> FilledTopic:
         """A topic, and a producer in a process of its own: its work must not be taken for the engine's."""
         assert self.server is not None
-        wanted = feeds.Wanted(
-            time.time_ns() // 1_000_000 + LEAD_MS + EACH_MS * (self.queries if kind == "ads" else 1),
+        wanted = feeds.ReplayRequest(
+            now_ms() + LEAD_MS + EACH_MS * (self.queries if kind == "ads" else 1),
             HOURS_S,
             self.rate,
             delay=delays.parse(self.delay),
@@ -260,7 +259,7 @@ class Stage:
         feed = FEEDS.get(kind, kind)
         command = [sys.executable, "-m", "headway", "kafka", "replay", feed, *told]
         self.producers.append(Popen(command, stdout=DEVNULL, stderr=DEVNULL, preexec_fn=end_with_parent))
-        return Log(feed, topic, self.server.address, wanted)
+        return FilledTopic(feed, topic, self.server.address, wanted)
 
     def close(self) -> None:
         for producer in self.producers:
@@ -270,7 +269,7 @@ class Stage:
             producer.wait()
         if self.server is not None:
             made = self.__dict__.get("tasks", ())  # none, if it was broken off while they were made
-            for topic in {task.log.topic for task in made if isinstance(task, _Logged)}:
+            for topic in {task.log.topic for task in made if isinstance(task, _TopicTask)}:
                 topics.delete(self.server.address, topic)
 
 

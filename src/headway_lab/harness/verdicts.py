@@ -11,10 +11,10 @@ from statistics import fmean, median
 from typing import Any, Literal
 
 from headway_lab.harness import checkout
-from headway_lab.harness.checkout import Age, Checkout
+from headway_lab.harness.checkout import Checkout, CommitAge
 from headway_lab.harness.claims import Claim, Unit
 from headway_lab.harness.ledger import Record, kind_of
-from headway_lab.harness.metrics import METRICS, Sample, lacking
+from headway_lab.harness.metrics import METRICS, MetricValue, lacking
 
 SEEDS = 3  # fewer say what was seen, not that it holds
 TOLD = 3  # of things that are missing; the rest is counted
@@ -45,7 +45,7 @@ class Figure:
     within: bool  # the claim's bounds
     detail: str = ""
     width: float | None = None  # of the interval whose coverage it is, on average
-    age: Age = Age()
+    age: CommitAge = CommitAge()
     fitted: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MissingFigure:
     """What a claim names and nobody has measured at one commit together with the rest."""
 
     missing: tuple[str, ...]
@@ -73,9 +73,9 @@ class Finding:
     """A claim and what was found, of each kind in which it is claimed."""
 
     claim: Claim
-    parts: tuple[tuple[Kind, Figure | Gap], ...]
+    parts: tuple[tuple[Kind, Figure | MissingFigure], ...]
 
-    def part(self, kind: Kind) -> Figure | Gap | None:
+    def part(self, kind: Kind) -> Figure | MissingFigure | None:
         return dict(self.parts).get(kind)
 
     @property
@@ -84,8 +84,8 @@ class Finding:
         return [part for _, part in self.parts if isinstance(part, Figure) and not part.fitted]
 
     @property
-    def gaps(self) -> list[tuple[Kind, Gap]]:
-        return [(kind, part) for kind, part in self.parts if isinstance(part, Gap)]
+    def gaps(self) -> list[tuple[Kind, MissingFigure]]:
+        return [(kind, part) for kind, part in self.parts if isinstance(part, MissingFigure)]
 
     @property
     def verdict(self) -> Verdict:
@@ -176,21 +176,21 @@ def _of_kind(claim: Claim, kind: Kind) -> Claim:
     return replace(claim, **claim.sim or {}) if kind == "sim" else claim
 
 
-def look_up(claim: Claim, records: Sequence[Record], kind: Kind, tree: Checkout) -> Figure | Gap:
+def look_up(claim: Claim, records: Sequence[Record], kind: Kind, tree: Checkout) -> Figure | MissingFigure:
     """The claim's figure by the newest commit that has all it takes; a guarantee that is broken needs no more than that."""
     claim = _of_kind(claim, kind)
     fitting = [r for r in records if r["experiment"] == claim.experiment and kind_of(r) == kind]
-    gap = Gap(tuple(lacking(claim, [])), nothing=True)
+    gap = MissingFigure(tuple(lacking(claim, [])), nothing=True)
     for commit in dict.fromkeys(r["commit"] for r in reversed(fitting)):
-        whole: list[Sample] = []
-        part: list[Sample] = []
+        whole: list[MetricValue] = []
+        part: list[MetricValue] = []
         for seed in sorted({r["seed"] for r in fitting if r["commit"] == commit}):
             of_seed = [r for r in fitting if r["commit"] == commit and r["seed"] == seed]
             missing, sample = tuple(lacking(claim, of_seed)), METRICS[claim.metric](claim, of_seed)
             if sample is not None:
                 (part if missing else whole).append(sample)
             if missing != gap.missing and (gap.nothing or len(missing) < len(gap.missing)):
-                gap = Gap(missing, nothing=False)
+                gap = MissingFigure(missing, nothing=False)
         if claim.guarantee and part and not (broken := _figure(claim, [*whole, *part], commit, tree)).within:
             return broken
         if whole:
@@ -198,7 +198,7 @@ def look_up(claim: Claim, records: Sequence[Record], kind: Kind, tree: Checkout)
     return gap
 
 
-def _figure(claim: Claim, samples: Sequence[Sample], commit: str, tree: Checkout) -> Figure:
+def _figure(claim: Claim, samples: Sequence[MetricValue], commit: str, tree: Checkout) -> Figure:
     values = [sample.value for sample in samples]
     value, within = _judged(claim, samples)
     nearest = min(samples, key=lambda sample: abs(sample.value - value))
@@ -209,7 +209,7 @@ def _figure(claim: Claim, samples: Sequence[Sample], commit: str, tree: Checkout
     )  # fmt: skip
 
 
-def _judged(claim: Claim, samples: Sequence[Sample]) -> tuple[float, bool]:
+def _judged(claim: Claim, samples: Sequence[MetricValue]) -> tuple[float, bool]:
     """The value that counts, and whether it keeps to the bounds."""
     low, high = claim.bounds
     values = [sample.value for sample in samples]

@@ -102,7 +102,7 @@ def _carried(made: Floats, free_at: float, ends: float, delay: Zipf, rng: np.ran
 
 
 @dataclass(frozen=True, slots=True)
-class Reports:
+class SourceReports:
     """What one source says: when each report was made, when it comes in, of which area, and whether it means trouble."""
 
     made_ms: Floats
@@ -115,7 +115,7 @@ AREAS = 25
 HOT = 0.1  # share of reports that mean trouble
 
 
-def reports(seconds: float, per_s: float, holdup: Holdup, seed: int) -> Reports:
+def reports(seconds: float, per_s: float, holdup: Holdup, seed: int) -> SourceReports:
     """A source of evenly spaced reports."""
     if not (seconds > 0 and per_s > 0):
         raise SettingError("reports", (seconds, per_s), "more than 0 seconds and more than 0 reports a second")
@@ -123,4 +123,4 @@ def reports(seconds: float, per_s: float, holdup: Holdup, seed: int) -> Reports:
     made = np.asarray((np.arange(int(seconds * per_s)) + rng.random()) * (1000.0 / per_s), dtype=np.float64)
     area = rng.integers(0, AREAS, len(made))
     hot = rng.random(len(made)) < HOT
-    return Reports(made, holdup.arrivals(made, rng), area, hot)
+    return SourceReports(made, holdup.arrivals(made, rng), area, hot)

@@ -18,7 +18,7 @@ PIECE_MS = 1_000  # generated streams are made a second at a time, however long 
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReplayRequest:
     """How a stream is to be replayed."""
 
     base_ms: int  # its first event happens then
@@ -33,21 +33,21 @@ class Wanted:
         return self.base_ms + self.seconds * 1_000
 
 
-def _generated(make: Callable[[int, int], Feed], wanted: Wanted) -> Iterator[tuple[int, Feed]]:
+def _generated(make: Callable[[int, int], Feed], wanted: ReplayRequest) -> Iterator[tuple[int, Feed]]:
     for since_ms in range(wanted.base_ms, wanted.until_ms, PIECE_MS):
         yield since_ms, make(since_ms, min(since_ms + PIECE_MS, wanted.until_ms))
 
 
-def _ysb(wanted: Wanted) -> Iterator[Feed]:
+def _ysb(wanted: ReplayRequest) -> Iterator[Feed]:
     return (piece for _, piece in _generated(Ysb(wanted.seed, wanted.rate, wanted.base_ms, wanted.delay).feed, wanted))
 
 
-def _taxis(wanted: Wanted) -> Iterator[Feed]:
+def _taxis(wanted: ReplayRequest) -> Iterator[Feed]:
     cabs = taxi.Taxis(wanted.seed, wanted.rate, wanted.base_ms, wanted.delay)
     return (piece for _, piece in _generated(cabs.feed, wanted))
 
 
-def _traffic(wanted: Wanted) -> Iterator[Feed]:
+def _traffic(wanted: ReplayRequest) -> Iterator[Feed]:
     cars = traffic(wanted)
 
     def make(since_ms: int, until_ms: int) -> Feed:
@@ -56,15 +56,17 @@ def _traffic(wanted: Wanted) -> Iterator[Feed]:
     return merged(_generated(make, wanted))
 
 
-def traffic(wanted: Wanted) -> Traffic:
+def traffic(wanted: ReplayRequest) -> Traffic:
     """Steady traffic with so many reports a second; to be quick about it, a vehicle reports every 3 s instead of 30."""
     return Traffic(wanted.seed, wanted.base_ms, wanted.rate / REPORTS, reports=REPORTS, every_ms=3_000, steady=True)
 
 
-def _streets(pick: Callable[[Streets], Callable[[int, int], Feed]], holdup: Holdup) -> Callable[[Wanted], Iterator[Feed]]:
+def _streets(
+    pick: Callable[[Streets], Callable[[int, int], Feed]], holdup: Holdup
+) -> Callable[[ReplayRequest], Iterator[Feed]]:
     """Buses or roads. Rows that are held up may come in long after the stream's end, so the last piece has them all."""
 
-    def make(wanted: Wanted) -> Iterator[Feed]:
+    def make(wanted: ReplayRequest) -> Iterator[Feed]:
         streets = Streets(wanted.seed, wanted.base_ms, wanted.seconds, wanted.rate, holdup)
         reports = pick(streets)
         last_ms = int(streets.bus_arrivals[-1]) + 1
@@ -78,15 +80,15 @@ def _streets(pick: Callable[[Streets], Callable[[int, int], Feed]], holdup: Hold
     return make
 
 
-def _recorded(read: Callable[[], Feed]) -> Callable[[Wanted], Iterator[Feed]]:
-    def make(wanted: Wanted) -> Iterator[Feed]:
+def _recorded(read: Callable[[], Feed]) -> Callable[[ReplayRequest], Iterator[Feed]]:
+    def make(wanted: ReplayRequest) -> Iterator[Feed]:
         feed = read().rebased(wanted.base_ms, wanted.speed).between(wanted.base_ms, wanted.until_ms)
         yield feed.delayed(wanted.delay, wanted.seed)
 
     return make
 
 
-FEEDS: dict[str, Callable[[Wanted], Iterator[Feed]]] = {
+FEEDS: dict[str, Callable[[ReplayRequest], Iterator[Feed]]] = {
     "ysb": _ysb,
     "taxi": _taxis,
     "linear-road": _traffic,
@@ -105,7 +107,7 @@ FEEDS: dict[str, Callable[[Wanted], Iterator[Feed]]] = {
 }
 
 
-def named(name: str, wanted: Wanted) -> Iterator[Feed]:
+def named(name: str, wanted: ReplayRequest) -> Iterator[Feed]:
     """The stream of that name, piece by piece in the order of arrival."""
     if name not in FEEDS:
         raise SettingError("feed", name, f"one of {', '.join(FEEDS)}")

@@ -64,7 +64,7 @@ class PhoneFacts:
 
 
 @dataclass(frozen=True)
-class Facts:
+class FeedFacts:
     """How late and how disordered a feed is."""
 
     rows: int
@@ -73,7 +73,7 @@ class Facts:
     phones: dict[str, PhoneFacts]
 
 
-def facts(feed: Feed) -> Facts:
+def facts(feed: Feed) -> FeedFacts:
     """The facts of any feed with keys, per key and in all."""
     if feed.key is None:
         raise SettingError("feed", feed.name, "a feed with keys, to tell phones apart")
@@ -83,7 +83,7 @@ def facts(feed: Feed) -> Facts:
     for index, name in enumerate(names.tolist()):
         own = which == index
         each[name.decode()] = PhoneFacts(int(own.sum()), out_of_order(feed.event_ms[own]), _quantiles(delay_ms[own]))
-    return Facts(len(feed), out_of_order(feed.event_ms), _quantiles(delay_ms), each)
+    return FeedFacts(len(feed), out_of_order(feed.event_ms), _quantiles(delay_ms), each)
 
 
 def out_of_order(event_ms: Longs) -> float:

@@ -8,14 +8,15 @@ from typing import Any
 from headway.errors import HeadwayError
 from headway.kafka.topics import client
 from headway_lab.workloads.feed import Feed
+from headway_lab.workloads.wall_clock import now_ms
 
 TICK_S = 0.01  # rows that are due within one of these go together
 TELL_S = 0.5
-Told = Callable[["Sent"], None]
+Told = Callable[["ReplayProgress"], None]
 
 
 @dataclass(slots=True)
-class Sent:
+class ReplayProgress:
     """How a replay goes."""
 
     rows: int = 0
@@ -25,13 +26,15 @@ class Sent:
     told_at: float = 0.0
 
 
-def replay(pieces: Iterable[Feed], address: str, topic: str, told: Told = lambda sent: None, **settings: Any) -> Sent:
+def replay(
+    pieces: Iterable[Feed], address: str, topic: str, told: Told = lambda sent: None, **settings: Any
+) -> ReplayProgress:
     """Send each row when its arrival time comes; what is overdue goes at once. Returns when the broker has all of them.
 
     Nothing is sent twice and order is kept within a partition, also when the broker is away for a while.
     """
     producer = client("producer", address, **{"linger.ms": 10, "enable.idempotence": True, **settings})
-    sent = Sent()
+    sent = ReplayProgress()
 
     def delivered(error: Any, _: Any) -> None:
         sent.failed += error is not None
@@ -50,9 +53,9 @@ def replay(pieces: Iterable[Feed], address: str, topic: str, told: Told = lambda
     return sent
 
 
-def _await(at: int, producer: Any, sent: Sent, told: Told) -> None:
+def _await(at: int, producer: Any, sent: ReplayProgress, told: Told) -> None:
     """Until it is time. Where there is nothing to wait for, a glance at the clock is all it costs."""
-    now = time.time_ns() // 1_000_000
+    now = now_ms()
     if at <= now:
         sent.behind_ms = now - at
         sent.most_behind_ms = max(sent.most_behind_ms, sent.behind_ms)
@@ -63,7 +66,7 @@ def _await(at: int, producer: Any, sent: Sent, told: Told) -> None:
     while at > now:
         producer.poll(0)
         time.sleep(min(max(TICK_S, (at - now) / 1000), 0.2))
-        now = time.time_ns() // 1_000_000
+        now = now_ms()
 
 
 def _send(producer: Any, topic: str, value: bytes, key: bytes | None, delivered: Callable[[Any, Any], None]) -> None:

@@ -12,14 +12,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headway.errors import SettingError
 from headway.sim.delays import Delay
+from headway_lab.workloads.event_times import EventTimes
 from headway_lab.workloads.feed import Feed, parsed
+from headway_lab.workloads.hashing import Longs, take_bits, xxhash64
+from headway_lab.workloads.sql import choice, entry, hash_bits
 
-Longs = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
 Pane = tuple[int, int]  # the end of a window in event-time ms, and a campaign
 
 EVENT_TYPES = ("view", "click", "purchase")
@@ -68,17 +68,13 @@ class Ysb:
             raise SettingError("ysb.offset_ms", self.offset_ms, f"0 up to, not including, window_ms = {self.window_ms}")
         if self.ads > 1 << AD_BITS[1]:
             raise SettingError("ysb.ads_per_campaign", self.ads_per_campaign, f"at most {1 << AD_BITS[1]} ads in all")
-        if (self.gaps and not 0 <= self.gaps[0] <= self.gaps[-1] < self._block) or list(self.gaps) != sorted(self.gaps):
-            raise SettingError("ysb.gaps", f"{len(self.gaps)} numbers", f"ascending, from 0 on and below {self._block}")
-
-    @property
-    def _block(self) -> int:
-        """The length of a block, in thousandths of a mean gap."""
-        return 1_000 * len(self.gaps)
+        block = self.times.block
+        if (self.gaps and not 0 <= self.gaps[0] <= self.gaps[-1] < block) or list(self.gaps) != sorted(self.gaps):
+            raise SettingError("ysb.gaps", f"{len(self.gaps)} numbers", f"ascending, from 0 on and below {block}")
 
     @cached_property
-    def _gaps(self) -> Longs:
-        return np.array(self.gaps, dtype=np.int64)
+    def times(self) -> EventTimes:
+        return EventTimes(self.rate, self.epoch_ms, self.gaps)
 
     @property
     def ads(self) -> int:
@@ -114,7 +110,7 @@ class Ysb:
         Columns that a query does not use cost nothing: Spark drops them before it makes them.
         """
         candidates = (
-            intervals.selectExpr("since", "until", *self._candidates())
+            intervals.selectExpr("since", "until", *self.times.candidates_sql(self.delay.max_ms))
             .where("first <= last")  # a sequence whose end is before its start would count down
             .selectExpr("since", "until", "last", f"explode(sequence(first, last, {PIECE}L)) as first")
             .selectExpr("since", "until", f"explode(sequence(first, least(first + {PIECE - 1}L, last))) as i")
@@ -123,41 +119,24 @@ class Ysb:
             candidates.selectExpr(
                 "since",
                 "until",
-                f"{self.epoch_ms}L + {self._thousandths()} div {self.rate}L as event_ms",
+                f"{self.times.event_ms_sql()} as event_ms",
                 f"xxhash64({self.seed}L, i) as h",
             )
-            .selectExpr("*", f"event_ms + {entry(self.delay.table(), _bits(DELAY_BITS))} as arrival_ms")
+            .selectExpr("*", f"event_ms + {entry(self.delay.table(), hash_bits(DELAY_BITS))} as arrival_ms")
             # since <= arrival < until, naming arrival once: Spark would copy it, table and hash and all, into each
             # mention. Without its sign bit a negative number is larger than any interval is long.
             .where(f"((arrival_ms - since) & {(1 << 63) - 1}L) < until - since")
             .selectExpr(
                 "timestamp_millis(event_ms) as event_time",
                 "timestamp_millis(arrival_ms) as arrival",
-                f"cast({_bits(USER_BITS)} % {USERS} as string) as user_id",
-                f"cast({_bits(PAGE_BITS)} % {PAGES} as string) as page_id",
-                f"cast({_bits(AD_BITS)} % {self.ads} as string) as ad_id",
-                _choice(AD_TYPES, AD_TYPE_BITS) + " as ad_type",
-                _choice(EVENT_TYPES, TYPE_BITS) + " as event_type",
+                f"cast({hash_bits(USER_BITS)} % {USERS} as string) as user_id",
+                f"cast({hash_bits(PAGE_BITS)} % {PAGES} as string) as page_id",
+                f"cast({hash_bits(AD_BITS)} % {self.ads} as string) as ad_id",
+                choice(AD_TYPES, AD_TYPE_BITS) + " as ad_type",
+                choice(EVENT_TYPES, TYPE_BITS) + " as event_type",
                 "'1.2.3.4' as ip_address",
             )
         )
-
-    def _candidates(self) -> tuple[str, str]:
-        """The SQL for the `first` and the `last` event that may arrive in an interval."""
-        since = f"greatest(since - {self.epoch_ms + self.delay.max_ms}L, 0L) * {self.rate}L"
-        until = f"(until - {self.epoch_ms}L) * {self.rate}L"
-        if not self.gaps:
-            return f"({since} + 999L) div 1000L as first", f"({until} + 999L) div 1000L - 1L as last"
-        # Whole blocks: what is too much of them is sorted out by its time of arrival.
-        block, size = f"{self._block}L", f"{len(self.gaps)}L"
-        return f"{since} div {block} * {size} as first", f"({until} div {block} + 1L) * {size} - 1L as last"
-
-    def _thousandths(self) -> str:
-        """The SQL for when event `i` happens, in thousandths of a mean gap."""
-        if not self.gaps:
-            return "i * 1000L"
-        place = f"cast(i % {len(self.gaps)}L as int)"
-        return f"(i div {len(self.gaps)}L * {self._block}L + {entry(self._gaps, place)})"
 
     @staticmethod
     def parsed(records: Any) -> Any:
@@ -189,15 +168,15 @@ class Ysb:
 
     def feed(self, since_ms: int, until_ms: int) -> Feed:
         """The events that arrive from `since_ms` up to, not including, `until_ms`: one feed after the other loses none."""
-        first = self._events_before(since_ms - self.delay.max_ms)
-        i = np.arange(first, max(first, self._events_before(until_ms)))
+        first = self.times.count_before(since_ms - self.delay.max_ms)
+        i = np.arange(first, max(first, self.times.count_before(until_ms)))
         h = xxhash64(self.seed, i)
-        event_ms = self._event_ms(i)
-        arrival_ms = event_ms + self.delay.table()[_take(h, DELAY_BITS)]
+        event_ms = self.times.event_ms(i)
+        arrival_ms = event_ms + self.delay.table()[take_bits(h, DELAY_BITS)]
         kept = (arrival_ms >= since_ms) & (arrival_ms < until_ms)
         h, event_ms, arrival_ms = h[kept], event_ms[kept], arrival_ms[kept]
         fields = zip(
-            *(_take(h, bits) % size for bits, size in
+            *(take_bits(h, bits) % size for bits, size in
               ((USER_BITS, USERS), (PAGE_BITS, PAGES), (AD_BITS, self.ads), (AD_TYPE_BITS, len(AD_TYPES)),
                (TYPE_BITS, len(EVENT_TYPES)))),
             strict=True,
@@ -214,12 +193,12 @@ class Ysb:
     def truth(self, until_ms: int) -> dict[Pane, int]:
         """The true count of every pane with a view whose event time is before `until_ms`."""
         counts: Counter[Pane] = Counter()
-        for i in _pieces(self._events_before(until_ms)):
+        for i in _pieces(self.times.count_before(until_ms)):
             h = xxhash64(self.seed, i)
-            seen = _take(h, TYPE_BITS) % len(EVENT_TYPES) == EVENT_TYPES.index("view")
-            event_ms = self._event_ms(i[seen])
+            seen = take_bits(h, TYPE_BITS) % len(EVENT_TYPES) == EVENT_TYPES.index("view")
+            event_ms = self.times.event_ms(i[seen])
             end_ms = event_ms - (event_ms - self.offset_ms) % self.window_ms + self.window_ms
-            campaign = self.campaign_of[_take(h[seen], AD_BITS) % self.ads]
+            campaign = self.campaign_of[take_bits(h[seen], AD_BITS) % self.ads]
             panes, sizes = np.unique(end_ms * self.campaigns + campaign, return_counts=True)
             for pane, size in zip(panes.tolist(), sizes.tolist(), strict=True):
                 counts[divmod(pane, self.campaigns)] += size
@@ -237,83 +216,18 @@ class Ysb:
 
     def happened(self, since_ms: int, until_ms: int) -> tuple[Longs, Longs, Longs]:
         """Event time in ms, ad and place in `EVENT_TYPES` of the events from `since_ms` up to, not including, `until_ms`."""
-        first = self._events_before(since_ms)
-        i = np.arange(first, max(first, self._events_before(until_ms)))
+        first = self.times.count_before(since_ms)
+        i = np.arange(first, max(first, self.times.count_before(until_ms)))
         h = xxhash64(self.seed, i)
-        return self._event_ms(i), _take(h, AD_BITS) % self.ads, _take(h, TYPE_BITS) % len(EVENT_TYPES)
+        return self.times.event_ms(i), take_bits(h, AD_BITS) % self.ads, take_bits(h, TYPE_BITS) % len(EVENT_TYPES)
 
     def sample(self, until_ms: int) -> tuple[Longs, Longs]:
         """Event times and arrival times, in ms, of all events before `until_ms`, in the order of event time."""
-        i = np.arange(self._events_before(until_ms))
-        event_ms = self._event_ms(i)
-        return event_ms, event_ms + self.delay.table()[_take(xxhash64(self.seed, i), DELAY_BITS)]
-
-    def _events_before(self, until_ms: int) -> int:
-        thousandths = max(0, until_ms - self.epoch_ms) * self.rate
-        if not self.gaps:
-            return -(-thousandths // 1_000)
-        blocks, rest = divmod(thousandths, self._block)
-        return blocks * len(self.gaps) + int(np.searchsorted(self._gaps, rest))
-
-    def _event_ms(self, i: Longs) -> Longs:
-        if not self.gaps:
-            return self.epoch_ms + i * 1_000 // self.rate
-        return self.epoch_ms + (i // len(self.gaps) * self._block + self._gaps[i % len(self.gaps)]) // self.rate
-
-
-def xxhash64(seed: int, i: Longs) -> Hashes:
-    """Spark's `xxhash64(seed, i)` of two bigints: the hash of the first, begun at 42, begins that of the second."""
-    return _hash_long(i, _hash_long(np.array([seed], dtype=np.int64), np.array([42], dtype=np.uint64)))
-
-
-P1, P2, P3, P4, P5 = (
-    np.uint64(prime)
-    for prime in (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
-)
-
-
-def _hash_long(value: Longs, start: Hashes) -> Hashes:
-    """XXH64 of eight bytes. Arithmetic on uint64 arrays wraps around, as the algorithm wants."""
-    h: Hashes = (start + P5 + np.uint64(8)) ^ (_rotate(value.astype(np.int64).view(np.uint64) * P2, 31) * P1)
-    h = _rotate(h, 27) * P1 + P4
-    h = (h ^ (h >> np.uint64(33))) * P2
-    h = (h ^ (h >> np.uint64(29))) * P3
-    return h ^ (h >> np.uint64(32))
-
-
-def _rotate(h: Hashes, by: int) -> Hashes:
-    return (h << np.uint64(by)) | (h >> np.uint64(64 - by))
-
-
-def _take(h: Hashes, bits: tuple[int, int]) -> Longs:
-    first, width = bits
-    return ((h >> np.uint64(first)) & np.uint64((1 << width) - 1)).astype(np.int64)
+        i = np.arange(self.times.count_before(until_ms))
+        event_ms = self.times.event_ms(i)
+        return event_ms, event_ms + self.delay.table()[take_bits(xxhash64(self.seed, i), DELAY_BITS)]
 
 
 def _pieces(count: int, size: int = 1 << 20) -> Iterator[Longs]:
     for start in range(0, count, size):
         yield np.arange(start, min(start + size, count))
-
-
-def _bits(bits: tuple[int, int]) -> str:
-    """The SQL that `_take` is in numpy, as an int."""
-    first, width = bits
-    return f"cast(shiftrightunsigned(h, {first}) & {(1 << width) - 1}L as int)"
-
-
-def _choice(names: tuple[str, ...], bits: tuple[int, int]) -> str:
-    """The SQL for one of `names`, each as likely as the others."""
-    cases = " ".join(f"when {index} then '{name}'" for index, name in enumerate(names[:-1]))
-    return f"case {_bits(bits)} % {len(names)} {cases} else '{names[-1]}' end"
-
-
-def entry(table: Longs, index: str) -> str:
-    """The SQL for `table[index]`, as a bigint.
-
-    The table goes as one string of bytes for each digit to the base of 128. Spark plans every micro-batch anew and
-    serialises the plan several times: bytes are one object there, an array of a thousand numbers is a thousand.
-    """
-    digits = max(1, -(-int(table.max()).bit_length() // 7))
-    columns = [bytes(((table >> 7 * d) & 127).astype(np.uint8).tolist()) for d in range(digits)]
-    digit = [f"cast(ascii(cast(substring(X'{c.hex()}', {index} + 1, 1) as string)) as bigint)" for c in columns]
-    return f"({' + '.join([digit[0], *(f'{more} * {128**d}L' for d, more in enumerate(digit[1:], start=1))])})"

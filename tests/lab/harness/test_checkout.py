@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headway_lab.harness.checkout import Age, Checkout, git
+from headway_lab.harness.checkout import Checkout, CommitAge, git
 from headway_lab.harness.claims import Claim
 from headway_lab.harness.verdicts import judge, tally
 from lab.harness.ledgers import record
@@ -29,13 +29,13 @@ def commit(tree: Checkout, path: str, text: str) -> str:
 
 def test_a_commit_is_stale_once_its_code_has_changed(tree: Checkout) -> None:
     measured = commit(tree, "src/loop/deep/tick.py", "one")
-    assert tree.age(measured, ("src/loop/**",)) == Age(0, 0)
+    assert tree.age(measured, ("src/loop/**",)) == CommitAge(0, 0)
     commit(tree, "docs/page.md", "two")
-    assert tree.age(measured, ("src/loop/**",)) == Age(1, 0)
+    assert tree.age(measured, ("src/loop/**",)) == CommitAge(1, 0)
     commit(tree, "src/loop/deep/tick.py", "three")
     age = tree.age(measured, ("src/loop/**",))
-    assert age == Age(2, 1) and age.stale and str(age) == "2 commits ago, stale: 1 file of its code has changed"
-    assert tree.age(measured, ("src/*.py",)) == Age(2, 0)
+    assert age == CommitAge(2, 1) and age.stale and str(age) == "2 commits ago, stale: 1 file of its code has changed"
+    assert tree.age(measured, ("src/*.py",)) == CommitAge(2, 0)
 
 
 def test_code_that_was_moved_is_what_it_was(tree: Checkout) -> None:
@@ -46,16 +46,16 @@ def test_code_that_was_moved_is_what_it_was(tree: Checkout) -> None:
     (tree.root / "src/new").mkdir()
     (tree.root / "src/old/tick.py").rename(tree.root / "src/new/tick.py")
     commit(tree, "src/new/tick.py", f"from src.new import clock\n\n{body}\n")
-    assert tree.age(measured, ("src/new/**",)) == Age(1, 0)
+    assert tree.age(measured, ("src/new/**",)) == CommitAge(1, 0)
     commit(tree, "src/new/tick.py", f"from src.new import clock\n\n{body.replace('x + 7', 'x - 7')}\n")
-    assert tree.age(measured, ("src/new/**",)) == Age(2, 1)
+    assert tree.age(measured, ("src/new/**",)) == CommitAge(2, 1)
 
 
 def test_a_change_that_was_taken_back_is_none(tree: Checkout) -> None:
     measured = commit(tree, "a.py", "one")
     commit(tree, "a.py", "two")
     commit(tree, "a.py", "one")
-    assert tree.age(measured, ("a.py",)) == Age(2, 0)
+    assert tree.age(measured, ("a.py",)) == CommitAge(2, 0)
 
 
 def test_code_that_was_taken_away_has_changed(tree: Checkout) -> None:
@@ -64,22 +64,22 @@ def test_code_that_was_taken_away_has_changed(tree: Checkout) -> None:
     assert tree.root is not None
     (tree.root / "a/c.py").unlink()
     commit(tree, "docs/page.md", "two")
-    assert tree.age(measured, ("a/**",)) == Age(1, 1)
+    assert tree.age(measured, ("a/**",)) == CommitAge(1, 1)
 
 
 def test_what_is_not_known_is_said(tree: Checkout) -> None:
     measured = commit(tree, "a.py", "one")
-    assert tree.age("0000000", ("a.py",)) == tree.age("unknown", ("a.py",)) == Age(None, None)
+    assert tree.age("0000000", ("a.py",)) == tree.age("unknown", ("a.py",)) == CommitAge(None, None)
     assert str(Checkout(None).age(measured, ("a.py",))) == "age unknown"
-    assert tree.age(measured, ()) == Age(0, None)
-    assert str(Age(0, None)) == "0 commits ago, whether its code changed is unknown"
+    assert tree.age(measured, ()) == CommitAge(0, None)
+    assert str(CommitAge(0, None)) == "0 commits ago, whether its code changed is unknown"
 
 
 def test_a_commit_with_changes_that_were_not_committed_is_never_known_to_be_fresh(tree: Checkout) -> None:
     measured = commit(tree, "a.py", "one")
-    assert tree.age(f"{measured}+", ("a.py",)) == Age(0, None)
+    assert tree.age(f"{measured}+", ("a.py",)) == CommitAge(0, None)
     commit(tree, "a.py", "two")
-    assert tree.age(f"{measured}+", ("a.py",)) == Age(1, 1)
+    assert tree.age(f"{measured}+", ("a.py",)) == CommitAge(1, 1)
 
 
 def test_globs_say_what_they_name(tree: Checkout) -> None:

@@ -1,7 +1,7 @@
 """Values out of the records of a commit and a seed, and what these lack."""
 
 from headway_lab.harness.claims import Claim
-from headway_lab.harness.metrics import METRICS, Sample, lacking
+from headway_lab.harness.metrics import METRICS, MetricValue, lacking
 from headway_lab.harness.setting import Setting
 from lab.harness.ledgers import record
 
@@ -13,7 +13,7 @@ SMALL = Setting(queries=10, rate=1000)
 
 def test_a_ratio_is_taken_over_the_best_baseline() -> None:
     runs = [record("klink", 100), record("stock", 2_000), record("fair", 1_000)]
-    assert METRICS["ratio"](CLAIM, runs) == Sample(0.1, "100 ms against 1,000 ms of fair")
+    assert METRICS["ratio"](CLAIM, runs) == MetricValue(0.1, "100 ms against 1,000 ms of fair")
     assert lacking(CLAIM, runs) == []
 
 
@@ -40,14 +40,14 @@ def test_the_worst_setting_counts_and_each_must_be_there() -> None:
 
 def test_a_plain_figure_lacks_the_settings_that_were_not_measured() -> None:
     claim = Claim("T", "", "", "", "plain", at=BOTH.at)
-    assert METRICS["plain"](claim, [record("klink", 100)]) == Sample(100.0)
+    assert METRICS["plain"](claim, [record("klink", 100)]) == MetricValue(100.0)
     assert lacking(claim, [record("klink", 100)]) == ["klink at queries 10, rate 1000"]
 
 
 def test_a_plain_share_brings_its_trials_and_the_width_of_its_interval() -> None:
     claim = Claim("T", "", "", "", "plain", field="hit", weight="windows", width="width_ms")
-    assert METRICS["plain"](claim, [record("klink", 1, hit=0.9, width_ms=40.0)]) == Sample(0.9, "", 400.0, 40.0)
-    assert METRICS["plain"](claim, [record("klink", 1, hit=0.9)]) == Sample(0.9, "", 400.0, None)
+    assert METRICS["plain"](claim, [record("klink", 1, hit=0.9, width_ms=40.0)]) == MetricValue(0.9, "", 400.0, 40.0)
+    assert METRICS["plain"](claim, [record("klink", 1, hit=0.9)]) == MetricValue(0.9, "", 400.0, None)
 
 
 def test_overhead_is_a_share_of_all_cores_at_every_setting_that_is_named() -> None:

@@ -5,20 +5,20 @@ import pytest
 from headway.errors import SettingError
 from headway.model.deadline import Grid
 from headway.sim.delays import Uniform
-from headway_lab.harness.tasks import KINDS, Log, Road, Trips, Views, check
-from headway_lab.workloads.feeds import Wanted, named
+from headway_lab.harness.tasks import KINDS, FilledTopic, TopicRoad, TopicTrips, TopicViews, check
+from headway_lab.workloads.feeds import ReplayRequest, named
 
 BASE = 1_700_000_000_000
 
 
-def log(feed: str) -> Log:
-    return Log(feed, "topic", "nowhere:9092", Wanted(BASE, 3_600, 100, delay=Uniform(0, 500), seed=3))
+def log(feed: str) -> FilledTopic:
+    return FilledTopic(feed, "topic", "nowhere:9092", ReplayRequest(BASE, 3_600, 100, delay=Uniform(0, 500), seed=3))
 
 
 @pytest.mark.parametrize("feed", ["ysb", "taxi", "linear-road"])
 def test_what_was_sent_by_some_moment_is_known_again_afterwards(feed: str) -> None:
     known = log(feed).sent(BASE + 2_000)
-    first = Wanted(BASE, 3, 100, delay=Uniform(0, 500), seed=3)
+    first = ReplayRequest(BASE, 3, 100, delay=Uniform(0, 500), seed=3)
     sent = {row for piece in named(feed, first) for _, row, _ in piece.rows() if _event_ms(row) < BASE + 2_000}
     assert {row for _, row, _ in known.rows() if _event_ms(row) < BASE + 2_000} == sent
     assert len(sent) >= 190
@@ -29,9 +29,9 @@ def _event_ms(row: bytes) -> int:
 
 
 def test_windows_end_where_the_query_has_them() -> None:
-    assert Views(log("ysb"), 700).ends == Grid(3_000, 700)
-    assert Trips(log("taxi"), 2_300).ends == Grid(1_000, 300)
-    assert Road(log("linear-road"), 400).ends == Grid(3_000, 2_400)
+    assert TopicViews(log("ysb"), 700).ends == Grid(3_000, 700)
+    assert TopicTrips(log("taxi"), 2_300).ends == Grid(1_000, 300)
+    assert TopicRoad(log("linear-road"), 400).ends == Grid(3_000, 2_400)
 
 
 def test_a_workload_is_made_of_streams_that_there_are() -> None:

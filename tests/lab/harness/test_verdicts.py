@@ -7,7 +7,7 @@ from typing import Any
 from headway_lab.harness.checkout import Checkout
 from headway_lab.harness.claims import Claim
 from headway_lab.harness.setting import Setting
-from headway_lab.harness.verdicts import Figure, Finding, Gap, judge, tally
+from headway_lab.harness.verdicts import Figure, Finding, MissingFigure, judge, tally
 from lab.harness.ledgers import record
 
 NOWHERE = Checkout(None)
@@ -70,7 +70,7 @@ def test_settings_measured_at_different_commits_are_incomplete_together() -> Non
 
 
 def test_many_missing_settings_are_counted() -> None:
-    gap = Gap(("a", "b", "c", "d", "e"), nothing=False)
+    gap = MissingFigure(("a", "b", "c", "d", "e"), nothing=False)
     assert str(gap) == "a; b; c and 2 more"
 
 

@@ -18,7 +18,7 @@ from headway_lab.workloads import taxi
 from headway_lab.workloads.data import find, folder
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.phones import out_of_order
-from headway_lab.workloads.taxi import Taxis, Truth, late_trips, left_out, speed_for, taxis, trips
+from headway_lab.workloads.taxi import Taxis, TripTruth, late_trips, left_out, speed_for, taxis, trips
 from headway_lab.workloads.taxi.trips import BOROUGHS, KM_PER_HUNDREDTH, NAMES, ZONES, LeftOut
 from headway_lab.workloads.taxi.truth import Pane, Sums
 
@@ -70,13 +70,13 @@ def counted(feed: Feed, size_ms: int, slide_ms: int) -> dict[Pane, Sums]:
 def test_windows_in_numpy_are_those_counted_one_by_one(taxis: Taxis, sizes: tuple[int, int]) -> None:
     feed = replace(taxis, rate=min(taxis.rate, 40)).feed(EPOCH, EPOCH + 2_000)
 
-    assert Truth(feed, *sizes).panes == counted(feed, *sizes)
+    assert TripTruth(feed, *sizes).panes == counted(feed, *sizes)
 
 
 @given(taxis=generators)
 def test_boroughs_add_up_to_the_city_and_windows_of_two_slides_count_a_trip_twice(taxis: Taxis) -> None:
     feed = taxis.feed(EPOCH, EPOCH + 2_000)
-    whole, parts = Truth(feed).panes, Truth(feed, by_borough=True).panes
+    whole, parts = TripTruth(feed).panes, TripTruth(feed, by_borough=True).panes
 
     added: dict[Pane, Sums] = {}
     for (end_ms, _), (miles, count) in parts.items():
@@ -90,11 +90,11 @@ def test_boroughs_add_up_to_the_city_and_windows_of_two_slides_count_a_trip_twic
 def test_the_truth_does_not_depend_on_when_rows_arrive(taxis: Taxis, seed: int) -> None:
     feed = taxis.feed(EPOCH, EPOCH + 2_000)
 
-    assert Truth(feed.delayed(Zipf(), seed)).panes == Truth(feed).panes
+    assert TripTruth(feed.delayed(Zipf(), seed)).panes == TripTruth(feed).panes
 
 
 def test_a_true_answer_has_nothing_wrong_and_a_doctored_one_shows_both() -> None:
-    truth = Truth(TAXIS.feed(EPOCH, EPOCH + 6_000))
+    truth = TripTruth(TAXIS.feed(EPOCH, EPOCH + 6_000))
     lost, short, *_, last = sorted(truth.panes)
     ghost = (last[0] + 1_000, "")
     miles, count = truth.panes[short]
@@ -110,7 +110,7 @@ def test_a_true_answer_has_nothing_wrong_and_a_doctored_one_shows_both() -> None
 
 
 def test_what_is_not_emitted_is_wrong_once_it_was_due() -> None:
-    truth = Truth(TAXIS.feed(EPOCH, EPOCH + 6_000))
+    truth = TripTruth(TAXIS.feed(EPOCH, EPOCH + 6_000))
     first, second, *_ = sorted(truth.panes)
 
     assert truth.wrong({}) == {}
@@ -122,7 +122,7 @@ def test_no_trips_have_no_windows() -> None:
     none = TAXIS.feed(EPOCH, EPOCH)
 
     assert len(none) == 0
-    assert Truth(none).panes == {}
+    assert TripTruth(none).panes == {}
 
 
 def test_each_borough_has_its_zones() -> None:
@@ -256,7 +256,7 @@ def test_settings_that_cannot_work_are_refused_by_name() -> None:
         replace(TAXIS, rate=0)
     for slide_ms in (0, 2_001):
         with pytest.raises(SettingError, match=rf"taxi\.slide_ms = {slide_ms}: expected 1 up to size_ms = 2000"):
-            Truth(none, slide_ms=slide_ms)
+            TripTruth(none, slide_ms=slide_ms)
     with pytest.raises(SettingError, match=r"months = \(\): expected one month or more"):
         trips(())
 
@@ -319,7 +319,7 @@ def streamed(spark: Any, place: Path, patience_ms: int, by_borough: bool, name: 
 def test_a_stream_of_made_trips_emits_the_true_means(spark: Any, by_borough: bool, tmp_path: Path) -> None:
     feed = TAXIS.feed(EPOCH, EPOCH + 6_000)
     written(feed, tmp_path / "in", files=3)
-    truth = Truth(feed, by_borough=by_borough)
+    truth = TripTruth(feed, by_borough=by_borough)
 
     found = streamed(spark, tmp_path / "in", TAXIS.delay.max_ms, by_borough, f"taxis_{by_borough}".lower())
     assert found == truth.panes
@@ -333,14 +333,14 @@ def test_a_stream_of_real_late_trips_emits_the_true_means(spark: Any, tmp_path: 
     assert out_of_order(feed.event_ms) > 0.5
     written(feed, tmp_path / "in", files=3)
 
-    assert streamed(spark, tmp_path / "in", 110, True, "late_taxi") == Truth(feed, by_borough=True).panes
+    assert streamed(spark, tmp_path / "in", 110, True, "late_taxi") == TripTruth(feed, by_borough=True).panes
 
 
 @pytest.mark.spark
 def test_a_watermark_without_patience_loses_late_trips_and_it_shows(spark: Any, tmp_path: Path) -> None:
     feed = replace(TAXIS, delay=Uniform(0, 3_000)).feed(EPOCH, EPOCH + 8_000)
     written(feed, tmp_path / "in", files=4)
-    truth = Truth(feed)
+    truth = TripTruth(feed)
 
     wrong = truth.wrong(streamed(spark, tmp_path / "in", 0, False, "hasty"), until_ms=AFTER_MS)
     assert wrong
@@ -354,7 +354,7 @@ def test_windows_of_any_size_are_as_in_numpy(spark: Any, sizes: tuple[int, int])
     rows = spark.createDataFrame([(row.decode(),) for _, row, _ in feed.rows()], "value string")
     means = taxi.mean_distance(taxi.chain(rows), *sizes).selectExpr("unix_millis(window.end) as end_ms", "*")
 
-    assert emitted(means.collect()) == Truth(feed, *sizes).panes
+    assert emitted(means.collect()) == TripTruth(feed, *sizes).panes
 
 
 @pytest.mark.spark
@@ -395,8 +395,8 @@ def test_spark_and_numpy_put_every_zone_into_the_same_borough(spark: Any) -> Non
     rows = spark.createDataFrame([(row.decode(),) for _, row, _ in feed.rows()], "value string")
     means = taxi.mean_distance(taxi.chain(rows), by_borough=True).selectExpr("unix_millis(window.end) as end_ms", "*")
 
-    assert emitted(means.collect()) == Truth(feed, by_borough=True).panes
-    assert {name for _, name in Truth(feed, by_borough=True).panes} == set(NAMES)
+    assert emitted(means.collect()) == TripTruth(feed, by_borough=True).panes
+    assert {name for _, name in TripTruth(feed, by_borough=True).panes} == set(NAMES)
 
 
 @pytest.mark.spark

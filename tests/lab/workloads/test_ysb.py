@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from headway.errors import SettingError
 from headway.sim.delays import Constant, Exponential, Gamma, Uniform, Zipf
-from headway_lab.workloads.ysb import Ysb, xxhash64
+from headway_lab.workloads.hashing import xxhash64
+from headway_lab.workloads.ysb import Ysb
 
 EPOCH = 1_700_000_000_123
 WORK = Ysb(seed=7, rate=700, epoch_ms=EPOCH, delay=Uniform(0, 500), offset_ms=1_234)

@@ -16,28 +16,28 @@ from headway.model.time import WallMs
 from headway.policy.order import Klink
 from headway.policy.patience import Deadline
 from headway.policy.slack import SLTuner, StaticSlack, TcpAdaptation
-from headway.sim.microbatch import Notebook, Query, World
-from headway.sim.streams import Stream
+from headway.sim.microbatch import Notebook, VirtualQuery, VirtualWorld
+from headway.sim.streams import VirtualInput
 
 WITHIN_MS = 6_000
 
 
 @cache
-def run(bus_delay_ms: int, policy: Deadline, until_ms: int = 120_000) -> World:
-    def stream(name: str, delay_ms: int) -> Stream:
-        return Stream(name, policy.delay_ms, 100, (delay_ms, delay_ms + 30), policy=policy)
+def run(bus_delay_ms: int, policy: Deadline, until_ms: int = 120_000) -> VirtualWorld:
+    def stream(name: str, delay_ms: int) -> VirtualInput:
+        return VirtualInput(name, policy.delay_ms, 100, (delay_ms, delay_ms + 30), policy=policy)
 
-    world = World(Klink(), slots=1, seed=1)
-    world.add(Query("q", window("3 s"), (stream("bus", bus_delay_ms), stream("road", 50)), fixed_ms=40))
+    world = VirtualWorld(Klink(), slots=1, seed=1)
+    world.add(VirtualQuery("q", window("3 s"), (stream("bus", bus_delay_ms), stream("road", 50)), fixed_ms=40))
     world.run(until_ms)
     return world
 
 
-def late(world: World) -> int:
+def late(world: VirtualWorld) -> int:
     return sum(i.view.late_rows for i in world.controller.queries["q"].inputs.values())
 
 
-def waits(world: World, after_ms: int = 60_000) -> list[int]:
+def waits(world: VirtualWorld, after_ms: int = 60_000) -> list[int]:
     found = [w.at - w.end for w in world.windows if w.end > after_ms]
     assert len(found) > 10
     return found

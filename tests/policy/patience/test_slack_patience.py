@@ -13,8 +13,8 @@ from headway.model.time import EventMs, WallMs
 from headway.model.view import InputView
 from headway.policy.order import Klink
 from headway.policy.patience import SlackGate
-from headway.sim.microbatch import Query, World
-from headway.sim.streams import Stream
+from headway.sim.microbatch import VirtualQuery, VirtualWorld
+from headway.sim.streams import VirtualInput
 
 SLT = 2_000
 frontiers = st.lists(st.integers(0, 100_000), min_size=1, max_size=5)
@@ -56,22 +56,22 @@ def test_a_negative_slack_is_refused() -> None:
     assert str(error.value).startswith("patience.slt = -1")
 
 
-def stream(name: str, delay_ms: int = 50, until_ms: int = 1 << 60, rows_per_s: float = 100) -> Stream:
-    return Stream(name, SLT, rows_per_s, (delay_ms, delay_ms + 30), until_ms, policy=SlackGate(SLT))
+def stream(name: str, delay_ms: int = 50, until_ms: int = 1 << 60, rows_per_s: float = 100) -> VirtualInput:
+    return VirtualInput(name, SLT, rows_per_s, (delay_ms, delay_ms + 30), until_ms, policy=SlackGate(SLT))
 
 
-def run(*streams: Stream, until_ms: int = 40_000) -> World:
-    world = World(Klink(), slots=1, seed=1)
-    world.add(Query("q", window("3 s"), streams, fixed_ms=20))
+def run(*streams: VirtualInput, until_ms: int = 40_000) -> VirtualWorld:
+    world = VirtualWorld(Klink(), slots=1, seed=1)
+    world.add(VirtualQuery("q", window("3 s"), streams, fixed_ms=20))
     world.run(until_ms)
     return world
 
 
-def ends(world: World) -> list[int]:
+def ends(world: VirtualWorld) -> list[int]:
     return [w.end for w in world.windows]
 
 
-def waits(world: World) -> list[int]:
+def waits(world: VirtualWorld) -> list[int]:
     """How long after its end each window came out, without the start."""
     return [w.at - w.end for w in world.windows if w.end > 6_000]
 

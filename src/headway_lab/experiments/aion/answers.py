@@ -11,7 +11,7 @@ import numpy as np
 from headway.model.arrays import Floats
 from headway_lab.workloads.approximate.kmeans import clustered
 from headway_lab.workloads.approximate.kmeans import points as table
-from headway_lab.workloads.ysb import Longs
+from headway_lab.workloads.hashing import Longs
 
 
 @dataclass(frozen=True, slots=True)

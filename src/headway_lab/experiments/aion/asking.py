@@ -7,8 +7,8 @@ from headway.errors import HeadwayError
 from headway.model.sampling import SamplingPolicy
 from headway.policy.patience import MaxDelay
 from headway_lab.experiments.aion.covered import Answer
-from headway_lab.harness.batches import Reports
-from headway_lab.workloads.approximate import BY, Question
+from headway_lab.harness.batches import ProgressReports
+from headway_lab.workloads.approximate import BY, WindowQuestion
 
 
 class Batch(NamedTuple):
@@ -22,7 +22,9 @@ class Batch(NamedTuple):
 class Live:
     """A question that is being asked: started, looked at, read."""
 
-    def __init__(self, rt: Any, spark: Any, asked: Question, policy: SamplingPolicy | None, name: str, folder: Path) -> None:
+    def __init__(
+        self, rt: Any, spark: Any, asked: WindowQuestion, policy: SamplingPolicy | None, name: str, folder: Path
+    ) -> None:
         from headway.spark import approx
         from headway_lab.workloads.events import events
 
@@ -35,7 +37,7 @@ class Live:
         writer = asked.query(marked, approx).writeStream.outputMode("append").format("memory")
         self.name, self.batches, self._rt, self._spark = name, list[Batch](), rt, spark
         self._handle = rt.start(writer, name=name, checkpoint=str(folder / name))
-        self._reports = Reports(self._handle)
+        self._reports = ProgressReports(self._handle)
 
     def look(self) -> None:
         """Take in what Spark reports of finished batches."""

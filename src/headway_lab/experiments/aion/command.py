@@ -107,7 +107,7 @@ def _warm_up(spark: Any, cases: Sequence[Case], policies: Sequence[str], seconds
     each = seconds // len(policies)
     if not each:
         return
-    with screen.Bar([float(LEAD_S + SETTLE_S + each + AROUND_S)] * len(first) * len(policies)) as bar:
+    with screen.ProgressBar([float(LEAD_S + SETTLE_S + each + AROUND_S)] * len(first) * len(policies)) as bar:
         for case in first:
             for policy in policies:
                 bar.begin(f"warm-up, not measured: {case.workload}, {policy}")
@@ -120,7 +120,7 @@ def _measured(
 ) -> dict[str, list[Ran]]:
     """All policies on one case; every result is in the ledger before the next one begins."""
     ran: dict[str, list[Ran]] = {}
-    with screen.Bar([float(LEAD_S + SETTLE_S + seconds + AROUND_S)] * len(steps)) as bar:
+    with screen.ProgressBar([float(LEAD_S + SETTLE_S + seconds + AROUND_S)] * len(steps)) as bar:
         for number, (seed, policy) in enumerate(steps, start=1):
             bar.begin(f"{number}/{len(steps)} {case}, seed {seed}, {policy}")
             done = _one(spark, case, policy, seed, seconds, folder, bar)
@@ -130,7 +130,7 @@ def _measured(
     return ran
 
 
-def _one(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder: Path, bar: screen.Bar) -> Ran:
+def _one(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder: Path, bar: screen.ProgressBar) -> Ran:
     with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as place:
         return measure(spark, case, policy, seed, seconds, Path(place), bar.say)
 

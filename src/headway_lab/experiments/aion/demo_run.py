@@ -11,7 +11,7 @@ from headway_lab.experiments.aion.asking import Batch, Live
 from headway_lab.experiments.aion.covered import Answer, added_up
 from headway_lab.experiments.aion.run import CONFIDENCE, LEAD_S, LOOK_S, OVER_S, SETTLE_S, Case
 from headway_lab.harness.batches import latencies_ms
-from headway_lab.workloads.approximate import Exact, Question
+from headway_lab.workloads.approximate import ExactAnswer, WindowQuestion
 
 EXACT, APPROXIMATE = "exact", "approximate"  # names of the queries
 
@@ -51,7 +51,7 @@ class Played:
     plan: Plan
     words: str  # what was asked
     ends_ms: list[int] = field(default_factory=list)
-    truth: dict[int, Exact] = field(default_factory=dict)  # by the end of the window
+    truth: dict[int, ExactAnswer] = field(default_factory=dict)  # by the end of the window
     sides: dict[str, Side] = field(default_factory=lambda: {EXACT: Side(), APPROXIMATE: Side()})
 
     @property
@@ -101,7 +101,7 @@ def play(spark: Any, plan: Plan, folder: Path, show: Show) -> Played:
     return played
 
 
-def take_in(played: Played, name: str, live: Any, asked: Question) -> None:
+def take_in(played: Played, name: str, live: Any, asked: WindowQuestion) -> None:
     """The windows of one query that have come out since the last look."""
     before = live.watermark
     live.look()
@@ -117,7 +117,7 @@ def take_in(played: Played, name: str, live: Any, asked: Question) -> None:
     for end in new:
         if end not in played.truth:
             exact = asked.truth([end]).values()
-            played.truth[end] = Exact(sum(e.answer for e in exact), sum(e.rows for e in exact))
+            played.truth[end] = ExactAnswer(sum(e.answer for e in exact), sum(e.rows for e in exact))
 
 
 def _now_ms() -> int:

@@ -20,7 +20,7 @@ from headway_lab.harness.batches import latencies_ms
 from headway_lab.harness.bench import let_pass
 from headway_lab.harness.meter import Meter
 from headway_lab.harness.setting import Say
-from headway_lab.workloads.approximate import Exact, Question, question
+from headway_lab.workloads.approximate import ExactAnswer, WindowQuestion, question
 from headway_lab.workloads.approximate.taxi import real_trips
 
 EXPERIMENT = "aion"
@@ -50,7 +50,7 @@ class Case:
         """For the ledger; of trips also whether they are real."""
         return asdict(self) | ({"real": real_trips() is not None} if self.workload in TRIPS else {})
 
-    def over(self, seed: int, epoch_ms: int) -> Question:
+    def over(self, seed: int, epoch_ms: int) -> WindowQuestion:
         return question(self.workload, self.setting, self.rate, self.window_s, seed, epoch_ms)
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ class Ran:
     seed: int
     latencies_ms: list[float]  # of every window that counts, from its end to its result
     answers: list[Answer]
-    truth: dict[Pane, Exact]
+    truth: dict[Pane, ExactAnswer]
     adds_up: bool
     rows: int  # read while windows counted
     late: int
@@ -181,7 +181,7 @@ def measure(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder
     return Ran(case, policy, seed, latencies, answers, truth, asked.adds_up, rows, late, cpu_ms, thought)
 
 
-def _batch_ends(live: Live, asked: Question) -> None:
+def _batch_ends(live: Live, asked: WindowQuestion) -> None:
     """Wait for that; but not for ever where batches take longer than windows."""
     live.look()
     before, until_ms = len(live.batches), _now_ms() + 2 * asked.slide_ms

@@ -48,7 +48,7 @@ def aion(
     book = Ledger(ledger)
     done = {(r["policy"], str(r["setting"]), r["seed"]) for r in _mine(book)}
     tasks = [t for t in aion_paper.tasks(cases, seeds) if (t[1], str(t[0].told()), t[2]) not in done]
-    with screen.Bar([SECONDS[case.workload] * case.rate * minutes for case, _, _ in tasks]) as bar:
+    with screen.ProgressBar([SECONDS[case.workload] * case.rate * minutes for case, _, _ in tasks]) as bar:
         for task in tasks:
             case, who, seed = task
             bar.begin(f"seed {seed}, {case.workload}, {case.setting}, {case.rate:,}/s, {case.window_s} s, {who}")

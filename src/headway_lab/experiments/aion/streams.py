@@ -18,8 +18,8 @@ from headway.sim.delays import SLICES, Delay
 from headway_lab.workloads import data
 from headway_lab.workloads.approximate.kmeans import POINTS, tenths
 from headway_lab.workloads.approximate.settings import SETTINGS as THESIS
+from headway_lab.workloads.hashing import Longs
 from headway_lab.workloads.taxi.taxis import DISTANCES
-from headway_lab.workloads.ysb import Longs
 
 TRIPS = "taxi/green_tripdata_2023-01.parquet"
 FURTHEST_MILES = 100.0  # a trip beyond that is a broken meter

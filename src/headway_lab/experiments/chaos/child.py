@@ -12,15 +12,15 @@ from headway.model.decision import Decision
 from headway.model.view import Snapshot
 from headway.policy.order import Klink
 from headway_lab.experiments.chaos import plan as plan_
-from headway_lab.experiments.chaos.plan import HASTY_MS, PATIENCE_MS, Plan, from_kafka, keeps_late
-from headway_lab.harness.file_sink import into
+from headway_lab.experiments.chaos.plan import HASTY_MS, PATIENCE_MS, ChaosPlan, from_kafka, keeps_late
+from headway_lab.harness.checked_queries import start_counting
 from headway_lab.harness.on_purpose import Fault, cut_lines, fail_controller
 from headway_lab.workloads.ysb import Ysb
 
 RESTARTS = 1_000
 
 
-class Once:
+class RaiseOnce:
     """Raises where it is called, once each time that it is told to."""
 
     def __init__(self) -> None:
@@ -32,12 +32,12 @@ class Once:
             raise Fault("on purpose")
 
 
-class Failing:
+class FailingKlink:
     """Klink, which raises when it is told to."""
 
     gated: ClassVar[bool] = True
 
-    def __init__(self, inner: Klink, raises: Once) -> None:
+    def __init__(self, inner: Klink, raises: RaiseOnce) -> None:
         self._inner, self._raises = inner, raises
         self.confidence = inner.confidence
 
@@ -46,34 +46,32 @@ class Failing:
         return self._inner.decide(seen)
 
 
-class Running:
+class RunningQueries:
     """The queries of a plan, and what may be done to them from inside."""
 
-    def __init__(self, work: Path, rt: Any, plan: Plan) -> None:
+    def __init__(self, work: Path, rt: Any, plan: ChaosPlan) -> None:
         self.rt, self.order, self.policy_raises = rt, rt.order, rt.order._raises
-        self.sinks = {name: Once() for name in plan.names}
+        self.sinks = {name: RaiseOnce() for name in plan.names}
         for name, stream in plan.streams().items():
             self._start(work, name, stream, plan)
 
-    def _start(self, work: Path, name: str, stream: Ysb, plan: Plan) -> None:
+    def _start(self, work: Path, name: str, stream: Ysb, plan: ChaosPlan) -> None:
         from headway_lab.workloads.events import events
 
         late = keeps_late(name)
-        given: dict[str, Any] = {"late": str(plan_.side_table(work, name))} if late else {}
+        settings: dict[str, Any] = {"late": str(plan_.side_table(work, name))} if late else {}
         if from_kafka(name):
             options = {"kafka.bootstrap.servers": str(plan.address), "subscribe": name, "startingOffsets": "earliest"}
             records = self.rt.spark.readStream.format("kafka").options(**options).load().select("value", "timestamp")
             rows, arrival = Ysb.parsed(records), "timestamp"
             # How long the broker is away nobody knows: by rows alone nothing is lost, by the clock it is kept.
-            given |= {} if late else {"idle_after": "never"}
+            settings |= {} if late else {"idle_after": "never"}
         else:
             rows, arrival = events(self.rt.spark, stream, boot_ms=plan.boot_ms), "arrival"
         marked = self.rt.watermark(
-            rows, "event_time", HASTY_MS if late else PATIENCE_MS, arrival=arrival, name=name, **given
+            rows, "event_time", HASTY_MS if late else PATIENCE_MS, arrival=arrival, name=name, **settings
         )
-        counts = stream.counts(marked).selectExpr("unix_millis(window.end) as end", "campaign_id", "count")
-        writer = counts.writeStream.outputMode("append").foreachBatch(into(work / "out" / name, self.sinks[name]))
-        self.rt.start(writer, name=name, checkpoint=str(plan_.checkpoint(work, name)), restart=RESTARTS)
+        start_counting(self.rt, stream, marked, name, work, self.sinks[name], restart=RESTARTS)
 
     # ---- what may be ordered
 
@@ -116,11 +114,11 @@ def child(work: Path) -> None:
     import headway as hw
     from headway_lab.jvm import JAR
 
-    plan = Plan.read(work)
+    plan = ChaosPlan.read(work)
     spark = hw.session("headway-chaos", cores=2, memory="1g", kafka=plan.address is not None, jars=[JAR])
-    order = Failing(Klink(), Once())
+    order = FailingKlink(Klink(), RaiseOnce())
     with Client(str(work / "line"), "AF_UNIX") as line, hw.Runtime(spark, order, journal=_journal(work)) as rt:
-        running = Running(work, rt, plan)
+        running = RunningQueries(work, rt, plan)
         line.send("running")
         while not rt.await_termination(0):
             if line.poll(0.1):

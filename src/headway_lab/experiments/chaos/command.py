@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 from typing import Annotated
 
 import typer
@@ -14,10 +13,11 @@ from headway.cli import arguments
 from headway.errors import SettingError
 from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.chaos.faults import KINDS
-from headway_lab.experiments.chaos.plan import Plan
-from headway_lab.experiments.chaos.play import EXPERIMENT, FINISH_S, Happened, Outcome
+from headway_lab.experiments.chaos.plan import ChaosPlan
+from headway_lab.experiments.chaos.play import EXPERIMENT, FINISH_S, ChaosOutcome, FaultRecord
 from headway_lab.experiments.chaos.play import chaos as play
 from headway_lab.harness import screen
+from headway_lab.harness.children import recovery_figures
 from headway_lab.harness.ledger import Ledger
 
 
@@ -34,24 +34,27 @@ def chaos(
     for kind in wanted:
         if kind not in KINDS:
             raise SettingError("kinds", kind, f"some of {', '.join(KINDS)}")
-    with screen.Bar([30.0] + [8.0] * faults + [10.0 + FINISH_S]) as bar:
+    with screen.ProgressBar([30.0] + [8.0] * faults + [10.0 + FINISH_S]) as bar:
         bar.begin("first run")
 
-        def happened(number: int, last: Happened | None) -> None:
+        def happened(number: int, last: FaultRecord | None) -> None:
             bar.end()
-            bar.begin(f"{number} of {faults} faults" + ("" if last is None else f", {told(last)}"))
+            bar.begin(f"{number} of {faults} faults" + ("" if last is None else f", {in_words(last)}"))
 
         outcome = play(faults, seed, wanted, bar.say, happened, folder)
-    t = outcome.tally
-    setting = {"faults": faults, "queries": 5, "rate": Plan.rate, "kinds": sorted(set(wanted) - set(outcome.left_out))}
-    figures = asdict(t) | {"stuck": outcome.stuck, "late": outcome.late, "unkept": outcome.unkept, "wrong": outcome.wrong}
-    figures |= {"left_out": outcome.left_out, "by_kind": {kind: asdict_of(of) for kind, of in by_kind(outcome).items()}}
+    setting = {"faults": faults, "queries": 5, "rate": ChaosPlan.rate, "kinds": sorted(set(wanted) - set(outcome.left_out))}
+    figures = asdict(outcome.tally) | {
+        "stuck": outcome.stuck,
+        "late": outcome.late,
+        "unkept": outcome.unkept,
+        "wrong": outcome.wrong,
+    }
+    figures |= {"left_out": outcome.left_out, "by_kind": {kind: figures_of(of) for kind, of in by_kind(outcome).items()}}
     Ledger(ledger).append(EXPERIMENT, "klink", setting, seed, figures)
     screen.out.print(_table(outcome))
     screen.out.print(
-        f"{faults} faults, {t.windows:,} windows with {t.panes:,} counts: {t.missing} missing, {t.twice} twice,"
-        f" {t.miscounted} wrong, {outcome.stuck} times stuck; {outcome.late:,} late rows kept, {outcome.unkept:,} counted as"
-        " not kept",
+        f"{faults} faults, {outcome.tally.words}, {outcome.stuck} times stuck; {outcome.late:,} late rows kept,"
+        f" {outcome.unkept:,} counted as not kept",
         highlight=False,
     )
     if outcome.left_out:
@@ -60,34 +63,33 @@ def chaos(
         raise typer.Exit(1)
 
 
-def told(last: Happened) -> str:
+def in_words(last: FaultRecord) -> str:
     went_on = "stuck" if last.recovered_s is None else f"on again after {last.recovered_s:.1f} s"
     return f"{last.kind} for {last.lasted_s:.1f} s, {went_on}"
 
 
-def by_kind(outcome: Outcome) -> dict[str, list[Happened]]:
+def by_kind(outcome: ChaosOutcome) -> dict[str, list[FaultRecord]]:
     return {kind: of for kind in KINDS if (of := [h for h in outcome.happened if h.kind == kind])}
 
 
-def asdict_of(of: Sequence[Happened]) -> dict[str, float]:
+def figures_of(of: Sequence[FaultRecord]) -> dict[str, float]:
     """The figures of one kind."""
     went_on = [h.recovered_s for h in of if h.recovered_s is not None]
     return {
         "times": len(of),
         "windows": sum(h.windows for h in of),
-        "recovery_s": round(median(went_on), 2) if went_on else 0.0,
-        "worst_s": round(max(went_on, default=0.0), 2),
+        **recovery_figures(went_on),
         "stuck": len(of) - len(went_on),
     }
 
 
-def _table(outcome: Outcome) -> Table:
+def _table(outcome: ChaosOutcome) -> Table:
     made = Table(box=box.SIMPLE_HEAD)
     made.add_column("fault")
     for head in ("times", "windows meanwhile", "recovery s", "worst", "stuck"):
         made.add_column(head, justify="right")
     for kind, of in by_kind(outcome).items():
-        f = asdict_of(of)
+        f = figures_of(of)
         cells = (f"{f['times']}", f"{f['windows']:,}", f"{f['recovery_s']:.1f}", f"{f['worst_s']:.1f}", f"{f['stuck']}")
         made.add_row(kind, *cells)
     return made

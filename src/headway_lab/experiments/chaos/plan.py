@@ -1,11 +1,11 @@
 """What runs in every child, kept in the work folder: a restart must see the same streams."""
 
-import json
 import random
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from headway.sim.delays import Uniform
+from headway_lab.harness.children import StoredPlan
 from headway_lab.workloads.ysb import Ysb
 
 WINDOW_MS, PATIENCE_MS = 2_000, 500
@@ -13,7 +13,7 @@ HASTY_MS = 350  # the patience of queries that have late rows
 
 
 @dataclass(frozen=True)
-class Plan:
+class ChaosPlan(StoredPlan):
     """Queries by the generator and from Kafka; some of each refuse rows that are late, and keep them."""
 
     seed: int
@@ -35,13 +35,6 @@ class Plan:
             )
             for i, name in enumerate(self.names)
         }  # fmt: skip
-
-    def write(self, work: Path) -> None:
-        (work / "plan.json").write_text(json.dumps(asdict(self)))
-
-    @classmethod
-    def read(cls, work: Path) -> "Plan":
-        return cls(**json.loads((work / "plan.json").read_text()))
 
 
 def from_kafka(name: str) -> bool:

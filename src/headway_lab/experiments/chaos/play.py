@@ -21,11 +21,12 @@ from headway_lab.experiments.chaos import plan as plan_
 from headway_lab.experiments.chaos.clock import ChildClock
 from headway_lab.experiments.chaos.disks import disks
 from headway_lab.experiments.chaos.faults import KINDS
-from headway_lab.experiments.chaos.plan import Plan, from_kafka, keeps_late
+from headway_lab.experiments.chaos.plan import ChaosPlan, from_kafka, keeps_late
 from headway_lab.experiments.chaos.sender import Sender
 from headway_lab.harness import children
-from headway_lab.harness.file_sink import Tally, Written, tally, tally_with_late, written
+from headway_lab.harness.file_sink import SinkTally, SinkWatch, Written, tally, tally_with_late, written
 from headway_lab.harness.setting import Say
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Pane
 
 EXPERIMENT = "chaos"
@@ -35,7 +36,7 @@ MODULE = "headway_lab.experiments.chaos.child"
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class FaultRecord:
     """One fault, and how all went on."""
 
     kind: str
@@ -45,11 +46,11 @@ class Happened:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChaosOutcome:
     """All faults, and what came out, compared with the truth."""
 
-    happened: list[Happened]
-    tally: Tally
+    happened: list[FaultRecord]
+    tally: SinkTally
     late: int  # rows that are in side tables
     unkept: int  # late rows that were counted as not kept
     left_out: list[str]  # kinds that this machine cannot do
@@ -63,37 +64,12 @@ class Outcome:
         return self.tally.wrong + self.stuck
 
 
-class Sinks:
-    """What has come out so far, read as it comes."""
-
-    def __init__(self, work: Path, names: Sequence[str]) -> None:
-        self._folders = {name: work / "out" / name for name in names}
-        self._seen: dict[str, set[str]] = {name: set() for name in names}
-        self.newest = dict.fromkeys(names, 0)
-        self._ends: set[tuple[str, int]] = set()
-
-    def look(self) -> int:
-        """How many windows have been put out so far."""
-        for name, folder in self._folders.items():
-            with suppress(FileNotFoundError):
-                for file in {f for f in os.listdir(folder) if f.endswith(".json")} - self._seen[name]:
-                    self._seen[name].add(file)
-                    ends = {end for end, _, _ in json.loads((folder / file).read_text())}
-                    self._ends |= {(name, end) for end in ends}
-                    self.newest[name] = max(self.newest[name], *ends) if ends else self.newest[name]
-        return len(self._ends)
-
-    def all_after(self, ms: int) -> bool:
-        self.look()
-        return min(self.newest.values()) > ms
-
-
 @dataclass
-class Play:
+class ChaosRun:
     """The stage on which faults happen."""
 
     work: Path
-    plan: Plan
+    plan: ChaosPlan
     chance: random.Random
     say: Say
     listener: Listener
@@ -104,10 +80,10 @@ class Play:
     line: Connection | None = None
     unkept: Counter[str] = field(default_factory=Counter)  # of children that are gone
     unkept_now: dict[str, int] = field(default_factory=dict)
-    sinks: Sinks = field(init=False)
+    sinks: SinkWatch = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sinks = Sinks(self.work, self.plan.names)
+        self.sinks = SinkWatch(self.work, self.plan.names)
 
     # ---- for faults
 
@@ -148,7 +124,7 @@ class Play:
             self.line.close()
         self.child = self.line = None
 
-    def fault(self, kind: str) -> Happened:
+    def fault(self, kind: str) -> FaultRecord:
         """Do it, and wait until every query goes on. One that does not is counted, and the driver started anew."""
         time.sleep(self.chance.uniform(0, 1))
         before, began = self.sinks.look(), time.monotonic()
@@ -156,14 +132,14 @@ class Play:
         try:
             KINDS[kind].do(self)
             over = time.monotonic()
-            self._await_windows_after(_now_ms(), STUCK_S, kind)
+            self._await_windows_after(now_ms(), STUCK_S, kind)
             recovered: float | None = time.monotonic() - over
             self.unkept_now = self.order("unkept")
         except (HeadwayError, OSError, EOFError) as error:
             recovered = None
             self._tell_stuck(kind, error)
             self.begin_again()
-        return Happened(kind, over - began, recovered, self.sinks.look() - before)
+        return FaultRecord(kind, over - began, recovered, self.sinks.look() - before)
 
     def _await_windows_after(self, ms: int, limit_s: float, doing: str) -> None:
         end = time.monotonic() + limit_s
@@ -186,7 +162,7 @@ class Play:
 
     def finish(self) -> int:
         """Until every window that ends by then is out, and what was late for it; then stop in good order."""
-        until_ms = _now_ms() + FINISH_S * 1000
+        until_ms = now_ms() + FINISH_S * 1000
         if self.clock is not None:
             self.clock.set(0)
         try:
@@ -200,16 +176,16 @@ class Play:
 
 
 def chaos(
-    faults: int, seed: int, kinds: Sequence[str], say: Say, happened: Callable[[int, Happened | None], None],
+    faults: int, seed: int, kinds: Sequence[str], say: Say, happened: Callable[[int, FaultRecord | None], None],
     folder: Path | None = None, kafka: bool = True,
-) -> Outcome:  # fmt: skip
+) -> ChaosOutcome:  # fmt: skip
     """`faults` of these kinds, one after the other, by this seed. `happened` hears of each, and first of none."""
     with children.work_folder("headway-chaos-", folder) as work, _stage(work, seed, say, kafka) as play:
         can = {name: KINDS[name] for name in kinds if KINDS[name].needs(play)}
         if not can:
             raise HeadwayError("this machine can do none of these faults")
         play.begin_again()
-        play._await_windows_after(_now_ms(), START_LIMIT_S, "the first run")
+        play._await_windows_after(now_ms(), START_LIMIT_S, "the first run")
         happened(0, None)
         found = []
         for number in range(faults):
@@ -221,14 +197,14 @@ def chaos(
         kept = {name: kept_rows(work, play.plan, name) for name in play.plan.names if keeps_late(name)}
         total = compare(play.plan, written(work), kept, play.unkept, until_ms)
         late = sum(sum(panes.values()) for panes in kept.values())
-        return Outcome(found, total, late, sum(play.unkept.values()), sorted(set(kinds) - can.keys()))
+        return ChaosOutcome(found, total, late, sum(play.unkept.values()), sorted(set(kinds) - can.keys()))
 
 
 def compare(
-    plan: Plan, rows: dict[str, Written], kept: dict[str, Counter[Pane]], unkept: Counter[str], until_ms: int
-) -> Tally:
+    plan: ChaosPlan, rows: dict[str, Written], kept: dict[str, Counter[Pane]], unkept: Counter[str], until_ms: int
+) -> SinkTally:
     """All queries: exactly the truth, or with what was kept as late."""
-    total = Tally()
+    total = SinkTally()
     for name, stream in plan.streams().items():
         got = rows.get(name, [])
         if keeps_late(name):
@@ -238,7 +214,7 @@ def compare(
     return total
 
 
-def kept_rows(work: Path, plan: Plan, name: str) -> Counter[Pane]:
+def kept_rows(work: Path, plan: ChaosPlan, name: str) -> Counter[Pane]:
     """The views in a side table, by their pane."""
     stream, found = plan.streams()[name], Counter[Pane]()
     for file in plan_.side_table(work, name).rglob("*"):
@@ -259,11 +235,11 @@ def _event_ms(row: dict[str, Any]) -> int:
 
 
 @contextmanager
-def _stage(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[Play]:
+def _stage(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[ChaosRun]:
     with ExitStack() as held:
         broker = start_broker(work / "broker") if kafka else None
-        boot_ms = time.time_ns() // 1_000_000 - time.monotonic_ns() // 1_000_000
-        plan = Plan(seed, _now_ms(), boot_ms, broker.address if broker else None)
+        boot_ms = now_ms() - time.monotonic_ns() // 1_000_000
+        plan = ChaosPlan(seed, now_ms(), boot_ms, broker.address if broker else None)
         plan.write(work)
         folders = [
             plan_.journal(work),
@@ -272,7 +248,7 @@ def _stage(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[Play]:
         ]
         mounted = held.enter_context(disks(folders))
         listener = held.enter_context(Listener(str(work / "line"), "AF_UNIX"))
-        play = Play(work, plan, random.Random(seed), say, listener, broker, mounted=mounted)
+        play = ChaosRun(work, plan, random.Random(seed), say, listener, broker, mounted=mounted)
         with suppress(HeadwayError):
             play.clock = ChildClock(work)
         held.callback(lambda: play.broker.stop() if play.broker else None)
@@ -281,7 +257,3 @@ def _stage(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[Play]:
                 held.callback(Sender(broker.address, name, stream).close)
         held.callback(play.end)
         yield play
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

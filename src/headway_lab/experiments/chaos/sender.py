@@ -1,10 +1,10 @@
 """Sends a stream's events to its topic, each once and in their order, also while the broker is away."""
 
 import threading
-import time
 from typing import Any
 
 from headway.kafka import topics
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 PIECE_MS = 200
@@ -31,7 +31,7 @@ class Sender:
     def _run(self) -> None:
         until = self._stream.epoch_ms
         while not self._over.wait(PIECE_MS / 1000):
-            since, until = until, time.time_ns() // 1_000_000
+            since, until = until, now_ms()
             for at, value, _ in self._stream.feed(since, until).rows():
                 self._producer.produce(self.topic, value, timestamp=at, on_delivery=self._done)
             self._producer.poll(0)

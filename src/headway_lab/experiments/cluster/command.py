@@ -2,22 +2,22 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from statistics import median
 from typing import Annotated
 
 import typer
 
 from headway.cli import arguments
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.cluster.run import EXPERIMENT, Plan
+from headway_lab.experiments.cluster.run import EXPERIMENT, ClusterPlan
 from headway_lab.experiments.cluster.run import cluster as play
 from headway_lab.harness import screen
+from headway_lab.harness.children import recovery_figures
 from headway_lab.harness.ledger import Ledger
 
 
 def cluster(
     kills: Annotated[int, typer.Option(help="How many executors to kill.")] = 20,
-    queries: Annotated[int, typer.Option(help="How many queries run meanwhile.")] = Plan.queries,
+    queries: Annotated[int, typer.Option(help="How many queries run meanwhile.")] = ClusterPlan.queries,
     seed: Annotated[int, typer.Option(help="Decides which executors, and when.")] = 1,
     folder: Annotated[Path | None, typer.Option(help="Where to keep what the run leaves behind, logs and all.")] = None,
     ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
@@ -25,7 +25,7 @@ def cluster(
     """Kill executors of a standalone cluster of our own at random moments, and compare what came out with the truth."""
     arguments.at_least("kills", kills, 1)
     arguments.at_least("queries", queries, 1)
-    with screen.Bar([40.0] + [12.0] * kills + [15.0]) as bar:
+    with screen.ProgressBar([40.0] + [12.0] * kills + [15.0]) as bar:
         bar.begin("a cluster, and the first windows")
 
         def killed(number: int) -> None:
@@ -33,15 +33,17 @@ def cluster(
             bar.begin(f"{number} of {kills} executors killed")
 
         outcome = play(kills, queries, seed, bar.say, killed, folder)
-    t, waits = outcome.tally, outcome.recovered_s
-    figures = asdict(t) | {"stuck": outcome.stuck, "restarts": outcome.restarts, "wrong": outcome.wrong}
-    figures |= {"recovery_s": round(median(waits), 2) if waits else 0.0, "worst_s": round(max(waits, default=0.0), 2)}
-    setting = {"kills": kills, "queries": queries, "rate": Plan.rate, "workers": 2}
+    figures: dict[str, float] = asdict(outcome.tally) | {
+        "stuck": outcome.stuck,
+        "restarts": outcome.restarts,
+        "wrong": outcome.wrong,
+    }
+    figures |= recovery_figures(outcome.recovered_s)
+    setting = {"kills": kills, "queries": queries, "rate": ClusterPlan.rate, "workers": 2}
     Ledger(ledger).append(EXPERIMENT, "klink", setting, seed, figures)
     screen.out.print(
-        f"{kills} executors killed, {t.windows:,} windows with {t.panes:,} counts: {t.missing} missing, {t.twice} twice,"
-        f" {t.miscounted} wrong, {outcome.stuck} times stuck; on again after {figures['recovery_s']:.1f} s,"
-        f" {figures['worst_s']:.1f} at worst",
+        f"{kills} executors killed, {outcome.tally.words}, {outcome.stuck} times stuck;"
+        f" on again after {figures['recovery_s']:.1f} s, {figures['worst_s']:.1f} at worst",
         highlight=False,
     )
     if outcome.wrong:

@@ -11,28 +11,27 @@ import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from headway.errors import HeadwayError
-from headway.sim.delays import Uniform
-from headway_lab.experiments.chaos.play import Sinks
 from headway_lab.harness import children
-from headway_lab.harness.file_sink import Tally, into, tally, written
+from headway_lab.harness.checked_queries import checked_streams, start_checked
+from headway_lab.harness.file_sink import SinkTally, SinkWatch, tally_all, written
 from headway_lab.harness.setting import Say
-from headway_lab.harness.standalone import Standalone, environment, standalone
+from headway_lab.harness.standalone import StandaloneCluster, environment, standalone
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 EXPERIMENT = "cluster"
 MODULE = "headway_lab.experiments.cluster.run"
-PATIENCE_MS = 500
 START_LIMIT_S, STUCK_S = 180, 120
 RESTARTS = 1_000
 SETTINGS = {"spark.executor.memory": "512m", "spark.executor.cores": "1", "spark.ui.enabled": "false"}
 
 
 @dataclass(frozen=True)
-class Plan:
+class ClusterPlan(children.StoredPlan):
     """What the child runs, and where."""
 
     seed: int
@@ -42,23 +41,17 @@ class Plan:
     rate: int = 200
 
     def streams(self) -> dict[str, Ysb]:
-        chance = random.Random(self.seed)
-        return {
-            f"cluster_{i}": Ysb(
-                self.seed * 1000 + i, self.rate, self.epoch_ms, Uniform(0, PATIENCE_MS), offset_ms=chance.randrange(3_000)
-            )
-            for i in range(self.queries)
-        }
+        return checked_streams(EXPERIMENT, self.seed, self.epoch_ms, self.queries, self.rate)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ClusterOutcome:
     """How all went on after each kill, and what came out, compared with the truth."""
 
     recovered_s: list[float]  # from a kill until every query had put out a window that ended after it
     stuck: int  # kills after which one did not
     restarts: int  # of queries: Spark gives a task four tries, then its query fails
-    tally: Tally
+    tally: SinkTally
 
     @property
     def wrong(self) -> int:
@@ -70,11 +63,11 @@ class Outcome:
 
 def cluster(
     kills: int, queries: int, seed: int, say: Say, killed: Callable[[int], None], folder: Path | None = None
-) -> Outcome:
+) -> ClusterOutcome:
     """Kill so many executors, then compare what came out with what is true. `killed` hears of each, and first of none."""
     with children.work_folder("headway-bench-cluster-", folder) as work, standalone(2, work / "cluster") as running:
-        plan = Plan(seed, _now_ms(), running.url, queries)
-        (work / "plan.json").write_text(json.dumps(asdict(plan)))
+        plan = ClusterPlan(seed, now_ms(), running.url, queries)
+        plan.write(work)
         child = children.begin(MODULE, work, env=environment(work))
         try:
             return _played(plan, kills, work, running, child, say, killed)
@@ -83,15 +76,21 @@ def cluster(
 
 
 def _played(
-    plan: Plan, kills: int, work: Path, running: Standalone, child: children.Child, say: Say, killed: Callable[[int], None]
-) -> Outcome:
+    plan: ClusterPlan,
+    kills: int,
+    work: Path,
+    running: StandaloneCluster,
+    child: children.Child,
+    say: Say,
+    killed: Callable[[int], None],
+) -> ClusterOutcome:
     chance = random.Random(plan.seed)
-    sinks = Sinks(work, list(plan.streams()))
+    sinks = SinkWatch(work, list(plan.streams()))
 
     def went_on(after_ms: int, limit_s: float, doing: str) -> None:
         children.await_child(child, lambda: sinks.all_after(after_ms), work, limit_s, lambda: say(doing, 0.0))
 
-    went_on(_now_ms(), START_LIMIT_S, "the first windows")
+    went_on(now_ms(), START_LIMIT_S, "the first windows")
     killed(0)
     recovered, stuck = [], 0
     for number in range(kills):
@@ -99,33 +98,28 @@ def _played(
         begun = time.monotonic()
         os.kill(_one_of(running, chance), signal.SIGKILL)
         try:
-            went_on(_now_ms(), STUCK_S, f"executor {number + 1} killed: waiting for windows")
+            went_on(now_ms(), STUCK_S, f"executor {number + 1} killed: waiting for windows")
             recovered.append(time.monotonic() - begun)
         except HeadwayError:
             if child.poll() is not None:
                 raise
             stuck += 1
         killed(number + 1)
-    until_ms = _now_ms()
+    until_ms = now_ms()
     went_on(until_ms + 3_000, START_LIMIT_S, "the end")
     (work / "stop").touch()
     child.wait(START_LIMIT_S)
-    rows = written(work)
-    total = sum((tally(stream, rows.get(name, []), until_ms) for name, stream in plan.streams().items()), Tally())
-    return Outcome(recovered, stuck, json.loads((work / "restarts.json").read_text()), total)
+    total = tally_all(plan.streams(), written(work), until_ms)
+    return ClusterOutcome(recovered, stuck, json.loads((work / "restarts.json").read_text()), total)
 
 
-def _one_of(running: Standalone, chance: random.Random) -> int:
+def _one_of(running: StandaloneCluster, chance: random.Random) -> int:
     end = time.monotonic() + STUCK_S
     while not (found := running.executors()):
         if time.monotonic() > end:
             raise HeadwayError("spark: expected an executor to kill, but the cluster starts none")
         time.sleep(0.1)
     return chance.choice(found)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 # ---- the child
@@ -136,16 +130,11 @@ def child(work: Path) -> None:
     import headway as hw
     from headway.spark.session import on
     from headway_lab.jvm import JAR
-    from headway_lab.workloads.events import events
 
-    plan = Plan(**json.loads((work / "plan.json").read_text()))
+    plan = ClusterPlan.read(work)
     spark = on(plan.master, SETTINGS | {"spark.jars": str(JAR)})
     with hw.Runtime(spark, hw.order.Klink(), journal=work / "journal.db") as rt:
-        for name, stream in plan.streams().items():
-            marked = rt.watermark(events(spark, stream), "event_time", PATIENCE_MS, arrival="arrival")
-            rows = stream.counts(marked).selectExpr("unix_millis(window.end) as end", "campaign_id", "count")
-            writer = rows.writeStream.outputMode("append").foreachBatch(into(work / "out" / name))
-            rt.start(writer, name=name, checkpoint=str(work / "checkpoints" / name), restart=RESTARTS)
+        start_checked(rt, spark, plan.streams(), work, restart=RESTARTS)
         while not (work / "stop").exists():
             rt.await_termination(0.2)
         (work / "restarts.json").write_text(json.dumps(sum(q.restarts for q in rt.status().queries)))

@@ -32,8 +32,8 @@ def cold(
         arguments.wholes("seeds", seeds, least=0),
         Ledger(ledger),
     )
-    found: dict[str, list[colds.Cold]] = {kind: [] for kind in colds.KINDS}
-    with screen.Bar([seconds + 25.0] * len(found) * len(numbers)) as bar:
+    found: dict[str, list[colds.ColdStart]] = {kind: [] for kind in colds.KINDS}
+    with screen.ProgressBar([seconds + 25.0] * len(found) * len(numbers)) as bar:
         for seed in numbers:
             for kind, of in found.items():
                 bar.begin(f"seed {seed}, {kind}")
@@ -45,7 +45,7 @@ def cold(
     screen.out.print(table(found))
 
 
-def table(found: dict[str, list[colds.Cold]]) -> Table:
+def table(found: dict[str, list[colds.ColdStart]]) -> Table:
     title = (
         f"Seconds from the start of the process: median of seeds (on time: at most {colds.ON_TIME_MS} ms after it is due)"
     )

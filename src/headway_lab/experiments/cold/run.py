@@ -24,7 +24,7 @@ ON_TIME_MS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Cold:
+class ColdStart:
     """Seconds from the start of the process; None for what did not come to pass while we looked."""
 
     session_s: float  # until there was a Spark session
@@ -33,7 +33,7 @@ class Cold:
     all_s: float | None  # until every query had one window after the other on time
 
 
-def cold(kind: str, setting: Setting, seed: int) -> Cold:
+def cold(kind: str, setting: Setting, seed: int) -> ColdStart:
     """Start a process that starts everything, let it run for as long as the setting says, and read what it saw."""
     began = time.time()
     with tempfile.TemporaryFile("w+") as log:
@@ -52,7 +52,7 @@ def cold(kind: str, setting: Setting, seed: int) -> Cold:
             raise HeadwayError(
                 f"cold: {kind} did not come up: {(log.read().strip().splitlines() or ['it said nothing'])[-1]}"
             )
-    return Cold(**json.loads(said.strip().splitlines()[-1]))
+    return ColdStart(**json.loads(said.strip().splitlines()[-1]))
 
 
 def on_time(run: Run, limit_ms: float) -> tuple[float | None, float | None]:
@@ -95,7 +95,7 @@ def main(kind: str, setting: str, seed: str, began: str) -> None:
         (run,) = bench.run([policy], Setting(**json.loads(setting) | {"profile": profile}), int(seed), lambda *_: None)
         started_s = run.since_ms / 1000 - float(began)
         first, whole = (None if s is None else round(started_s + s, 2) for s in on_time(run, ON_TIME_MS))
-        print(json.dumps(asdict(Cold(round(session_s, 2), round(started_s, 2), first, whole))))
+        print(json.dumps(asdict(ColdStart(round(session_s, 2), round(started_s, 2), first, whole))))
     finally:
         bench.close()
         spark.stop()

@@ -23,7 +23,7 @@ def coverage(
     """Measure how honest the prediction intervals are, on generated delays; needs no Spark."""
     models, numbers, book = [d.strip() for d in delay.split(",")], arguments.wholes("seeds", seeds, least=0), Ledger(ledger)
     found: list[Coverage] = []
-    with screen.Bar([4.0] * len(models) * len(numbers)) as bar:
+    with screen.ProgressBar([4.0] * len(models) * len(numbers)) as bar:
         for model in models:
             for seed in numbers:
                 bar.begin(f"{model}, seed {seed}")

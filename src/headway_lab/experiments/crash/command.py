@@ -8,7 +8,7 @@ import typer
 
 from headway.cli import arguments
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.crash.run import EXPERIMENT, FINISH_S, Plan
+from headway_lab.experiments.crash.run import EXPERIMENT, FINISH_S, CrashPlan
 from headway_lab.experiments.crash.run import crash as kill_often
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
@@ -21,7 +21,7 @@ def crash(
 ) -> None:
     """Kill the driver with SIGKILL at random moments, restart it, and compare what came out with the truth."""
     arguments.at_least("times", times, 1)
-    with screen.Bar([15.0] * times + [30.0 + FINISH_S]) as bar:
+    with screen.ProgressBar([15.0] * times + [30.0 + FINISH_S]) as bar:
         bar.begin("first run")
 
         def killed(number: int) -> None:
@@ -29,12 +29,9 @@ def crash(
             bar.begin(f"killed {number} of {times} times")
 
         outcome = kill_often(times, seed, bar.say, killed)
-    setting = {"queries": Plan.queries, "rate": Plan.rate, "times": times}
-    Ledger(ledger).append(EXPERIMENT, "klink", setting, seed, asdict(outcome) | {"wrong": outcome.wrong})
-    screen.out.print(
-        f"{outcome.kills} kills, {outcome.windows:,} windows with {outcome.panes:,} counts: {outcome.missing} missing,"
-        f" {outcome.twice} twice, {outcome.miscounted} wrong",
-        highlight=False,
-    )
-    if outcome.wrong:
+    setting = {"queries": CrashPlan.queries, "rate": CrashPlan.rate, "times": times}
+    figures = {"kills": outcome.kills} | asdict(outcome.tally) | {"wrong": outcome.tally.wrong}
+    Ledger(ledger).append(EXPERIMENT, "klink", setting, seed, figures)
+    screen.out.print(f"{outcome.kills} kills, {outcome.tally.words}", highlight=False)
+    if outcome.tally.wrong:
         raise typer.Exit(1)

@@ -45,7 +45,7 @@ def density(
         bench = Bench(spark)
         try:
             screen.warm_up(lambda say, told: warm(bench, warm_s, say, told), warm_s)
-            with screen.Bar([PROBES * PROBE_S] * len(names) * len(numbers)) as bar:
+            with screen.ProgressBar([PROBES * PROBE_S] * len(names) * len(numbers)) as bar:
                 for seed in numbers:
                     for name in names:
                         bar.begin(f"seed {seed}, {name}")

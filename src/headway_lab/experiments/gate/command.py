@@ -34,7 +34,7 @@ def gate(
     ways: list[tuple[Literal["process", "thread"], int]] = [("process", n) for n in _parts(parts)]
     ways += [("thread", n) for _, n in ways if n > 1]
     records: list[Record] = []
-    with screen.Bar(([float(case.readers) for case in cases] + [4.0] * len(ways)) * len(numbers)) as bar:
+    with screen.ProgressBar(([float(case.readers) for case in cases] + [4.0] * len(ways)) * len(numbers)) as bar:
         for seed in numbers:
             for case in cases:
                 bar.begin(f"{case.readers} readers, {case.calls} a call, seed {seed}")

@@ -139,7 +139,7 @@ class JoinCase:
     slt_ms: int = 1_000  # more than writers lag, so that however the work is parted the results are the same
 
 
-class Join:
+class WindowJoin:
     """Compares each tuple with those of the other stream in the same area and window; a pair over a limit is an event."""
 
     def __init__(self, case: JoinCase) -> None:
@@ -174,7 +174,7 @@ def join_part(part: int, parts: int, case: JoinCase, seed: int, start: Any, out:
     for one in rounds(seed, case.tuples, case.round):
         mine = [_area(payloads, case) % parts == part for _, payloads in one]
         todo.append([(stamps[own], payloads[own]) for (stamps, payloads), own in zip(one, mine, strict=True)])
-    gate, join = SlackScaleGate(WRITERS, 1, case.slt_ms), Join(case)
+    gate, join = SlackScaleGate(WRITERS, 1, case.slt_ms), WindowJoin(case)
     start.wait(PATIENCE_S)
     began, began_cpu = perf_counter(), thread_time()
     for one in todo:

@@ -22,7 +22,7 @@ def cases(base: Setting, points: Iterable[tuple[int, int]] = POINTS) -> list[Set
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCell:
     """One load: Klink's mean latency over that of the best rival, and who that was."""
 
     queries: int
@@ -33,7 +33,7 @@ class Cell:
     best_ms: float
 
 
-def cells(records: Iterable[Record]) -> list[Cell]:
+def cells(records: Iterable[Record]) -> list[GridCell]:
     """Loads at which Klink and a rival were measured with the same seeds."""
     loads: dict[tuple[int, int], dict[str, list[Record]]] = {}
     for record in records:
@@ -44,11 +44,11 @@ def cells(records: Iterable[Record]) -> list[Cell]:
         if (ratio := ratio_to_best(by_policy, "mean_ms")) is not None:
             means = {name: Spread.of([r["mean_ms"] for r in of]).middle for name, of in by_policy.items()}
             best = min((name for name in means if name in GATELESS), key=means.__getitem__)
-            out.append(Cell(queries, rate, ratio, best, means["klink"], means[best]))
+            out.append(GridCell(queries, rate, ratio, best, means["klink"], means[best]))
     return out
 
 
-def figure(found: list[Cell]) -> Any:
+def figure(found: list[GridCell]) -> Any:
     """A heat map: green where Klink is faster than the best rival, red where it is slower."""
     from plotly import graph_objects
 
@@ -74,5 +74,5 @@ def figure(found: list[Cell]) -> Any:
     return made
 
 
-def _words(cell: Cell) -> str:
+def _words(cell: GridCell) -> str:
     return f"{cell.ratio.middle:.2f}<br>{cell.klink_ms:,.0f} : {cell.best_ms:,.0f} ms<br>{cell.best}"

@@ -74,7 +74,7 @@ def _point(text: str) -> tuple[int, int]:
     return int(queries), int(rate)
 
 
-def _table(found: list[grid_.Cell]) -> Table:
+def _table(found: list[grid_.GridCell]) -> Table:
     made = Table(title="Mean latency, median of seeds", title_justify="left", box=box.SIMPLE_HEAD)
     for head in ("load", "Klink", "best rival", "", "Klink / best (least..greatest)"):
         made.add_column(head, justify="left" if head in ("load", "") else "right")

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.hour.run import EXPERIMENT, Minute, growth, series
+from headway_lab.experiments.hour.run import EXPERIMENT, MinuteCounts, growth, series
 from headway_lab.experiments.hour.run import hour as run_long
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
@@ -31,7 +31,7 @@ def hour(
     with screen.spark_session("headway-hour", cores=arguments.cores(cores), memory=arguments.memory(memory)) as spark:
         bench = Bench(spark, keeps=False)
         try:
-            with screen.Bar([60.0 * minutes + queries]) as bar:
+            with screen.ProgressBar([60.0 * minutes + queries]) as bar:
                 bar.begin(f"{queries} queries")
                 found = run_long(bench, queries, rate, window, minutes, bar.say)
         finally:
@@ -45,7 +45,7 @@ def hour(
     screen.out.print(f"last third of the run over the one before: {told}", highlight=False)
 
 
-def _table(found: list[Minute]) -> Table:
+def _table(found: list[MinuteCounts]) -> Table:
     made = Table(box=box.SIMPLE_HEAD)
     for head in ("minute", "heap MB", "threads", "open files", "journal MB", "Python MB", "batches"):
         made.add_column(head, justify="right")

@@ -1,7 +1,6 @@
 """A long run in a small driver: minute by minute, what a leak would make grow."""
 
 import shutil
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -14,6 +13,7 @@ from headway.sim.delays import Uniform
 from headway_lab.harness.bench import Bench, let_pass
 from headway_lab.harness.meter import heap_used
 from headway_lab.harness.setting import Say
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 EXPERIMENT = "hour"
@@ -21,7 +21,7 @@ PATIENCE_MS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Minute:
+class MinuteCounts:
     """What was there at the end of one minute."""
 
     heap_mb: float  # the driver's, after a collection
@@ -32,10 +32,10 @@ class Minute:
     batches: float  # in this minute
 
 
-GROWS = tuple(f.name for f in fields(Minute) if f.name != "batches")
+GROWS = tuple(f.name for f in fields(MinuteCounts) if f.name != "batches")
 
 
-def hour(bench: Bench, queries: int, rate: int, window_ms: int, minutes: int, say: Say) -> list[Minute]:
+def hour(bench: Bench, queries: int, rate: int, window_ms: int, minutes: int, say: Say) -> list[MinuteCounts]:
     """Queries under Klink for so many minutes; at each one's end everything is counted."""
     from headway.spark.runtime import Runtime
     from headway_lab.workloads.events import events
@@ -44,10 +44,10 @@ def hour(bench: Bench, queries: int, rate: int, window_ms: int, minutes: int, sa
     bench.runs += 1
     folder = Path(bench.folder) / str(bench.runs)
     driver, own = psutil.Process(spark._jvm.java.lang.ProcessHandle.current().pid()), psutil.Process()
-    found: list[Minute] = []
+    found: list[MinuteCounts] = []
     with Runtime(spark, Klink(), journal=f"{folder}.db") as rt:
         for i in range(queries):
-            stream = Ysb(i, rate, int(time.time() * 1000), Uniform(0, PATIENCE_MS), window_ms, i * 97 % window_ms)
+            stream = Ysb(i, rate, now_ms(), Uniform(0, PATIENCE_MS), window_ms, i * 97 % window_ms)
             rows = rt.watermark(events(spark, stream), "event_time", PATIENCE_MS, arrival="arrival")
             writer = stream.counts(rows).writeStream.format("noop")
             rt.start(writer, name=f"hour_{bench.runs}_{i}", checkpoint=str(folder / str(i)))
@@ -59,7 +59,7 @@ def hour(bench: Bench, queries: int, rate: int, window_ms: int, minutes: int, sa
             journal = sum(f.stat().st_size for f in folder.parent.glob(f"{folder.name}.db*"))
             threads, files = (driver.num_threads() + own.num_threads(), driver.num_fds() + own.num_fds())
             sizes = (journal / 2**20, own.memory_info().rss / 2**20)
-            found.append(Minute(heap_used(spark) / 2**20, threads, files, *sizes, batches - before))
+            found.append(MinuteCounts(heap_used(spark) / 2**20, threads, files, *sizes, batches - before))
             before = batches
         if trouble := [f"{q.name}: {q.state}" for q in rt.status().queries if q.state in ("failed", "put aside")]:
             raise RuntimeError(f"queries are in trouble: {', '.join(trouble)}")
@@ -67,19 +67,19 @@ def hour(bench: Bench, queries: int, rate: int, window_ms: int, minutes: int, sa
     return found
 
 
-def growth(minutes: Sequence[Minute]) -> dict[str, float]:
+def growth(minutes: Sequence[MinuteCounts]) -> dict[str, float]:
     """The last third of the run over the one before: the first one fills caches."""
     third = max(1, len(minutes) // 3)
     last, before = minutes[-third:], minutes[-2 * third : -third]
     return {name: _mean(last, name) / max(1e-9, _mean(before, name)) for name in GROWS}
 
 
-def series(minutes: Sequence[Minute]) -> dict[str, list[float]]:
+def series(minutes: Sequence[MinuteCounts]) -> dict[str, list[float]]:
     rows = [asdict(minute) for minute in minutes]
     return {name: [round(row[name], 1) for row in rows] for name in rows[0]}
 
 
-def _mean(minutes: Sequence[Minute], name: str) -> float:
+def _mean(minutes: Sequence[MinuteCounts], name: str) -> float:
     return sum(float(getattr(minute, name)) for minute in minutes) / max(1, len(minutes))
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.idle.run import EXPERIMENT, Idle
+from headway_lab.experiments.idle.run import EXPERIMENT, IdleCost
 from headway_lab.experiments.idle.run import idle as watch
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
@@ -33,7 +33,7 @@ def idle(
     with screen.spark_session("headway-bench", cores=arguments.cores(cores), memory=arguments.memory(memory)) as spark:
         bench = Bench(spark)
         try:
-            with screen.Bar([queries * 0.7 + settle + seconds] * times) as bar:
+            with screen.ProgressBar([queries * 0.7 + settle + seconds] * times) as bar:
                 for turn in range(1, times + 1):
                     bar.begin(f"{turn}/{times}")
                     found.append(watch(bench, queries, settle, seconds, bar.say))
@@ -46,7 +46,7 @@ def idle(
     screen.out.print(table(found))
 
 
-def table(found: list[Idle]) -> Table:
+def table(found: list[IdleCost]) -> Table:
     made = Table(title=f"{found[0].queries} queries without a row", title_justify="left")
     for head in ("busy, share of a core", "channel, MB a query", "driver's heap, MB a query", "start, s a query"):
         made.add_column(head, justify="right")

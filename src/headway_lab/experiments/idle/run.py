@@ -13,13 +13,14 @@ from headway.sim.delays import Uniform
 from headway_lab.harness.bench import Bench, let_pass
 from headway_lab.harness.meter import Meter, heap_used
 from headway_lab.harness.setting import Say
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 EXPERIMENT = "idle"
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
+class IdleCost:
     """What was seen of queries that no row ever reaches."""
 
     queries: int
@@ -29,7 +30,7 @@ class Idle:
     start_s: float  # per query
 
 
-def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) -> Idle:
+def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) -> IdleCost:
     """Start queries on a stream without rows, let them settle, and watch them wait."""
     from headway.spark.runtime import Runtime
     from headway_lab.workloads.events import events
@@ -42,7 +43,7 @@ def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) ->
         before = _memory(spark, meter)
         began = time.monotonic()
         for i in range(queries):
-            now = int(time.time() * 1000)
+            now = now_ms()
             stream = Ysb(i, 200, now, Uniform(0, 500))
             rows = events(spark, stream, end_ms=now)
             writer = stream.counts(rt.watermark(rows, "event_time", 500, arrival="arrival")).writeStream.format("memory")
@@ -57,7 +58,7 @@ def idle(bench: Bench, queries: int, settle: float, seconds: float, say: Say) ->
     shutil.rmtree(folder, ignore_errors=True)
     busy_ms = end.driver - start.driver + end.python - start.python
     python, driver = ((b - a) / queries / 2**20 for a, b in zip(before, after, strict=True))
-    return Idle(queries, busy_ms / 1000 / elapsed, python, driver, took / queries)
+    return IdleCost(queries, busy_ms / 1000 / elapsed, python, driver, took / queries)
 
 
 def _memory(spark: Any, meter: Meter) -> tuple[int, int]:

@@ -51,7 +51,7 @@ def _compare(spark: object, place: Path, count: int) -> None:
     screen.out.print(f"{count} interleavings, {sum(map(len, first.values()))} rows each: the same output, row for row")
 
 
-def _price(costs: list[merges.Cost], rows: int) -> None:
+def _price(costs: list[merges.MergeCost], rows: int) -> None:
     for cost in costs:
         screen.out.print(f"merge {cost.merge:,.0f} rows/s, groupBy {cost.aggregate:,.0f} rows/s, batches of {rows:,}")
     ratio = median(c.merge / c.aggregate for c in costs)

@@ -23,7 +23,7 @@ Row = tuple[int, int, int]  # milliseconds, key, value
 Batch = tuple[list[list[Row]], int]  # rows per stream, and the watermark that is announced with them
 
 
-class ByHand:
+class ScriptedOrder:
     """Grants what it was told to, in that order, and nothing else."""
 
     gated: ClassVar[bool] = True
@@ -37,14 +37,14 @@ class ByHand:
         return Hold(WallMs(snap.now + 1000), because="the experiment says nothing")
 
 
-class Driven:
+class DrivenQuery:
     """One query that reads folders of JSON files, and runs a batch when it is told to."""
 
     def __init__(self, spark: Any, folder: Path, streams: int) -> None:
         from headway.spark.runtime import Runtime
 
         folder.mkdir(parents=True, exist_ok=True)
-        self.hand = ByHand()
+        self.hand = ScriptedOrder()
         self.rt = Runtime(spark, self.hand, journal=folder / "journal.db")
         assert self.rt.plane is not None
         self.rt.plane.post(Use(guards=()))
@@ -140,14 +140,14 @@ def in_order(found: Sequence[dict[str, Any]]) -> dict[int, list[tuple[Any, ...]]
     return keys
 
 
-def merged(driven: Driven) -> Any:
+def merged(driven: DrivenQuery) -> Any:
     return driven.rt.merge(driven.raw, on="k", time="ts", ties="v", step=number, output=OUTPUT, patience="1 s", buckets=4)
 
 
 def sequences(spark: Any, folder: Path, seed: int, batches: int = 4) -> dict[int, list[tuple[Any, ...]]]:
     """The same rows in the interleaving of this seed, through a real query; what came out of it, key by key."""
     given = streams(seed=0)
-    driven = Driven(spark, folder, len(given))
+    driven = DrivenQuery(spark, folder, len(given))
     try:
         driven.start(merged(driven), f"merge-{seed}")
         driven.run(list(interleaving(given, seed, batches)))
@@ -165,24 +165,24 @@ def truth(given: Sequence[Sequence[Row]]) -> dict[int, list[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class MergeCost:
     """Rows per second of a query's batches, from start to end of each."""
 
     merge: float
     aggregate: float
 
 
-def cost(spark: Any, folder: Path, rows: int, keys: int, batches: int, rounds: int) -> list[Cost]:
+def cost(spark: Any, folder: Path, rows: int, keys: int, batches: int, rounds: int) -> list[MergeCost]:
     """Both kinds of query over the same rows, in turns; the first batches of each, which warm up, are not counted."""
     found = []
     for i in range(rounds):
         merge = _rate(spark, folder / f"merge-{i}", True, rows, keys, batches)
-        found.append(Cost(merge, _rate(spark, folder / f"aggregate-{i}", False, rows, keys, batches)))
+        found.append(MergeCost(merge, _rate(spark, folder / f"aggregate-{i}", False, rows, keys, batches)))
     return found
 
 
 def _rate(spark: Any, folder: Path, merging: bool, rows: int, keys: int, batches: int) -> float:
-    driven = Driven(spark, folder, 2)
+    driven = DrivenQuery(spark, folder, 2)
     try:
         if merging:
             frame = driven.rt.merge(

@@ -40,7 +40,7 @@ def patience(
     streams = [phones(which) for which in SESSIONS]
     streams.append(doubled(streams[0]))
     book, found = Ledger(ledger), {}
-    with screen.Bar([1.0 for _ in streams for _ in lengths for _ in POLICIES]) as bar:
+    with screen.ProgressBar([1.0 for _ in streams for _ in lengths for _ in POLICIES]) as bar:
         for feed in streams:
             for length in lengths:
                 for name, policy in POLICIES.items():

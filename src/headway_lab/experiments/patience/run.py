@@ -19,7 +19,7 @@ from headway.model.message import InputSeen, InputSpec, PartSeen
 from headway.model.patience import PatiencePolicy
 from headway.model.time import EventMs, WallMs
 from headway.model.view import QueryView
-from headway.sim.microbatch import Nothing
+from headway.sim.microbatch import NoJournal
 from headway_lab.workloads.feed import Feed, Longs
 
 BINS = 32  # as Spark reports delays
@@ -49,7 +49,7 @@ def replay(feed: Feed, policy: PatiencePolicy, window_ms: int = 1_000, by_key: b
     """Let the rows of `feed` come in, and close window after window as `policy` says; `by_key` tells partitions apart."""
     slt_ms = patience_declares(policy).slt_ms
     spec = InputSpec(feed.name, policy.delay_ms, policy=policy, slt_ms=slt_ms)
-    tracker, parts, kernel = InputTracker(spec), _parts(feed, by_key), Kernel(Nothing())
+    tracker, parts, kernel = InputTracker(spec), _parts(feed, by_key), Kernel(NoJournal())
     question = tracker.question("feed", lambda: "set")
     grid = Deadlines((window(window_ms),))
     belongs = (feed.event_ms // window_ms + 1) * window_ms  # to the window that ends then

@@ -50,7 +50,7 @@ def scripts(
     found: list[Verdict] = []
     with (
         screen.spark_session("headway-scripts", cores=arguments.cores(cores), memory=MEMORY, **KEPT_BATCHES) as spark,
-        screen.Bar([STARTING_S + (LENGTH_MS + CLOSING_MS) / 1000] * len(waves)) as bar,
+        screen.ProgressBar([STARTING_S + (LENGTH_MS + CLOSING_MS) / 1000] * len(waves)) as bar,
     ):
         for wave in waves:
             wrong = sum(bool(v.wrong) for v in found)

@@ -11,8 +11,8 @@ from headway.errors import SettingError
 from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.scripts.virtual import laws, making, script
 from headway_lab.experiments.scripts.virtual.reasons import told
-from headway_lab.experiments.scripts.virtual.run import CHUNK, Tally, judged, smallest, sweep
-from headway_lab.experiments.scripts.virtual.trace import Look
+from headway_lab.experiments.scripts.virtual.run import CHUNK, SweepTally, judged, smallest, sweep
+from headway_lab.experiments.scripts.virtual.trace import SourceLook
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
 
@@ -43,9 +43,9 @@ def scripts(
     arguments.at_least("count", count, 1)
     arguments.at_least("first", first, 0)
     arguments.new_file("out", out)
-    tally, last = Tally(), first + count
+    tally, last = SweepTally(), first + count
     starts = range(first, last, max(CHUNK, -(-count // STEPS)))
-    with screen.Bar([0.1 * starts.step] * len(starts)) as bar:
+    with screen.ProgressBar([0.1 * starts.step] * len(starts)) as bar:
         for start in starts:
             bar.begin(f"seed {seed}, script {start:,}, {len(tally.bad):,} have broken a law")
             for part in sweep(seed, range(start, min(last, start + starts.step)), arguments.cores(jobs)):
@@ -77,7 +77,7 @@ def _replay(path: Path) -> None:
     screen.out.print("no law was broken")
 
 
-def _line(name: str, look: Look) -> str:
+def _line(name: str, look: SourceLook) -> str:
     """One look in words."""
     rows = ", ".join(f"{len(rows)} of {label}" for label, rows in look.read.items())
     words = [
@@ -93,7 +93,7 @@ def _line(name: str, look: Look) -> str:
     return "; ".join(words + ([] if look.gated else ["without a gate"]))
 
 
-def _keep(tally: Tally, seed: int, out: Path) -> None:
+def _keep(tally: SweepTally, seed: int, out: Path) -> None:
     """Make the first bad script as small as it gets, and write it down with the reason."""
     number, found = tally.bad[0]
     small = smallest(making.script(seed, number), found[0].law)
@@ -106,7 +106,7 @@ def _keep(tally: Tally, seed: int, out: Path) -> None:
     screen.out.print(f"Script {number}, made small: {out}; `headway sim scripts --replay {out}` plays it", soft_wrap=True)
 
 
-def _table(tally: Tally) -> Table:
+def _table(tally: SweepTally) -> Table:
     made = Table(title=f"{tally.scripts:,} scripts, {tally.batches:,} batches, {tally.rows:,} rows", title_justify="left")
     for head in ("what happens", "times", "scripts with it", "of them broke a law"):
         made.add_column(head, justify="left" if head == "what happens" else "right")

@@ -46,7 +46,7 @@ def gains(records: Sequence[Record], base: Setting) -> list[Gain]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CostLine:
     """Processor time of a batch: a fixed part and one per row, by least squares over all runs."""
 
     fixed_ms: float
@@ -54,24 +54,24 @@ class Line:
     points: tuple[tuple[float, float], ...]  # rows a batch, ms
 
     @classmethod
-    def through(cls, points: Sequence[tuple[float, float]]) -> "Line":
+    def through(cls, points: Sequence[tuple[float, float]]) -> "CostLine":
         rows, ms = np.array(points).T
         # Relative errors: a large batch is not worth more than ten small ones.
         per_row, fixed = np.polyfit(rows, ms, 1, w=1 / ms)
         return cls(float(fixed), float(per_row), tuple(sorted(points)))
 
 
-def line(records: Sequence[Record], profile: str) -> Line | None:
+def line(records: Sequence[Record], profile: str) -> CostLine | None:
     """None unless there were batches of several sizes."""
     points = [
         (r["rows"] / r["batches"], r["cpu_batch_ms"])
         for r in records
         if r["setting"]["profile"] == profile and r["batches"] and r["cpu_batch_ms"] > 0
     ]
-    return Line.through(points) if len({rows for rows, _ in points}) > 1 else None
+    return CostLine.through(points) if len({rows for rows, _ in points}) > 1 else None
 
 
-def crossing(interpreted: Line, compiled: Line) -> float | None:
+def crossing(interpreted: CostLine, compiled: CostLine) -> float | None:
     """Rows of a batch from which generated code is the cheaper; None if it never is."""
     per_row = interpreted.per_row_ms - compiled.per_row_ms
     return max(0.0, (compiled.fixed_ms - interpreted.fixed_ms) / per_row) if per_row > 0 else None
@@ -81,7 +81,7 @@ def _is(record: Record, setting: Setting) -> bool:
     return all(record["setting"].get(name) == getattr(setting, name) for name in ("queries", "rate", "profile"))
 
 
-def figure(lines: dict[str, Line]) -> Any:
+def figure(lines: dict[str, CostLine]) -> Any:
     """Processor time against rows a batch: what was measured, and the line through it."""
     import plotly.graph_objects as go
 

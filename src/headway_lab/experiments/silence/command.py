@@ -12,7 +12,7 @@ from rich.table import Table
 from headway.cli import arguments
 from headway.kafka import broker
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.silence.run import AFTER_S, BEFORE_S, EXPERIMENT, LEAD_S, Outcome
+from headway_lab.experiments.silence.run import AFTER_S, BEFORE_S, EXPERIMENT, LEAD_S, SilenceOutcome
 from headway_lab.experiments.silence.run import silence as stop_one
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
@@ -34,7 +34,7 @@ def silence(
     arguments.at_least("rate", rate, 2)
     idles, numbers = arguments.wholes("idle_after", idle_after), arguments.wholes("seeds", seeds, least=0)
     cases = [(idle, seed) for seed in numbers for idle in idles]
-    found: list[tuple[int, int, Outcome]] = []
+    found: list[tuple[int, int, SilenceOutcome]] = []
     with (
         screen.spark_session(
             "headway-silence", cores=arguments.cores(cores), memory=arguments.memory(memory), kafka=True
@@ -43,7 +43,7 @@ def silence(
     ):
         server = broker.start()
         try:
-            with screen.Bar([float(LEAD_S + BEFORE_S + seconds + AFTER_S)] * len(cases)) as bar:
+            with screen.ProgressBar([float(LEAD_S + BEFORE_S + seconds + AFTER_S)] * len(cases)) as bar:
                 for idle, seed in cases:
                     bar.begin(f"seed {seed}, silent for {seconds} s, idle after {idle} s")
                     outcome = stop_one(spark, server.address, seconds, idle, rate, seed, Path(folder), bar.say)
@@ -57,7 +57,7 @@ def silence(
     screen.out.print(_table(found))
 
 
-def _table(found: list[tuple[int, int, Outcome]]) -> Table:
+def _table(found: list[tuple[int, int, SilenceOutcome]]) -> Table:
     made = Table(box=box.SIMPLE_HEAD)
     for head in (
         "idle after s",

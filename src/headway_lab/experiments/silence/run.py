@@ -16,6 +16,7 @@ from headway.sim.delays import Uniform
 from headway_lab.harness.bench import let_pass
 from headway_lab.harness.setting import Say
 from headway_lab.workloads.feed import Feed
+from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 EXPERIMENT = "silence"
@@ -24,7 +25,7 @@ LEAD_S, BEFORE_S, AFTER_S = 5, 15, 20  # until the stream begins, until the stop
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SilenceOutcome:
     """Waits are counted from when patience alone would have closed a window."""
 
     windows: int
@@ -38,13 +39,13 @@ class Outcome:
 
 def silence(
     spark: Any, address: str, stop_s: int, idle_after_s: int, rate: int, seed: int, folder: Path, say: Say
-) -> Outcome:
+) -> SilenceOutcome:
     """Two partitions; the second is silent for `stop_s` seconds, then sends what it held back, at once."""
     from headway.spark.runtime import Runtime
 
     topic = name = f"silent_{stop_s}_{idle_after_s}_{seed}"
     topics.create(address, topic, 2)
-    stream = Ysb(seed, rate, time.time_ns() // 1_000_000 + LEAD_S * 1000, Uniform(0, 300), WINDOW_MS)
+    stream = Ysb(seed, rate, now_ms() + LEAD_S * 1000, Uniform(0, 300), WINDOW_MS)
     seconds = BEFORE_S + stop_s + AFTER_S
     halves = [half(stream, part, seconds) for part in range(2)]
     begun = stream.epoch_ms + BEFORE_S * 1000
@@ -74,7 +75,7 @@ def silence(
 
 def _outcome(
     feeds: list[Feed], got: list[tuple[int, int]], closed: list[tuple[int, int]], epoch_ms: int, until: int, late: int
-) -> Outcome:
+) -> SilenceOutcome:
     ends = np.concatenate([(f.event_ms // WINDOW_MS + 1) * WINDOW_MS for f in feeds])
     sent = int((ends <= until).sum())
     first = (epoch_ms // WINDOW_MS + 2) * WINDOW_MS
@@ -85,7 +86,7 @@ def _outcome(
             waits.append(float(out - end - PATIENCE_MS))
     counted = sum(n for end, n in got if end <= until)
     twice = len(got) - len({end for end, _ in got})
-    return Outcome(len(waits), median(waits), max(waits), sent, sent - counted, late, twice)
+    return SilenceOutcome(len(waits), median(waits), max(waits), sent, sent - counted, late, twice)
 
 
 def half(stream: Ysb, part: int, seconds: int) -> Feed:
@@ -104,7 +105,7 @@ def send(feed: Feed, address: str, topic: str, part: int) -> None:
     """Rows for one partition, at their times."""
     producer = topics.client("producer", address, **{"linger.ms": 5})
     for at, value, _ in feed.rows():
-        while (left := at - time.time_ns() // 1_000_000) > 0:
+        while (left := at - now_ms()) > 0:
             time.sleep(left / 1000)
         producer.produce(topic, value, partition=part)
         producer.poll(0)

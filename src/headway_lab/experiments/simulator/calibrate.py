@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 
 from headway.model.deadline import window
 from headway.sim import delays
-from headway.sim.microbatch import Nothing, Query, World
-from headway.sim.streams import Stream
+from headway.sim.microbatch import NoJournal, VirtualQuery, VirtualWorld
+from headway.sim.streams import VirtualInput
 from headway_lab.harness.ledger import Record
 from headway_lab.harness.setting import policy_named
 
@@ -24,7 +24,7 @@ WARM_S = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineModel:
     """What a batch costs on one machine: the parameters that are fitted."""
 
     fixed_ms: float = 60.0  # of a core
@@ -34,7 +34,7 @@ class Machine:
     cores: float = 2.0
 
 
-START = Machine()
+START = MachineModel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Point:
 
 
 def predict(
-    machine: Machine, policy: str, setting: Mapping[str, Any], seeds: Sequence[int] = (1, 2), seconds: int = 60
+    machine: MachineModel, policy: str, setting: Mapping[str, Any], seeds: Sequence[int] = (1, 2), seconds: int = 60
 ) -> dict[str, float]:
     """Mean and 99th percentile of output latency that the model gives, all seeds together."""
     waits: list[int] = []
@@ -64,16 +64,16 @@ def predict(
     return {"mean_ms": float(found.mean()), "p99_ms": float(np.percentile(found, 99))}
 
 
-def _latencies(machine: Machine, policy: str, setting: Mapping[str, Any], seed: int, seconds: int) -> list[int]:
-    world = World(
-        policy_named(policy), slots="auto", cores=machine.cores, spread=machine.spread, seed=seed, journal=Nothing()
+def _latencies(machine: MachineModel, policy: str, setting: Mapping[str, Any], seed: int, seconds: int) -> list[int]:
+    world = VirtualWorld(
+        policy_named(policy), slots="auto", cores=machine.cores, spread=machine.spread, seed=seed, journal=NoJournal()
     )
-    stream = Stream.delayed(delays.parse(setting["delay"]), setting["patience_ms"], setting["rate"])
+    stream = VirtualInput.delayed(delays.parse(setting["delay"]), setting["patience_ms"], setting["rate"])
     chance = random.Random(seed)
     for i in range(setting["queries"]):
         shift = chance.randrange(setting["window_ms"])
         world.add(
-            Query(
+            VirtualQuery(
                 f"q{i:04d}",
                 window(setting["window_ms"], start=shift),
                 stream,
@@ -87,13 +87,13 @@ def _latencies(machine: Machine, policy: str, setting: Mapping[str, Any], seed: 
     return [w.latency_ms for w in world.windows if w.at >= WARM_S * 1000]
 
 
-def fit(records: Sequence[Record], start: Machine = START, policies: Sequence[str] = POLICIES) -> Machine:
+def fit(records: Sequence[Record], start: MachineModel = START, policies: Sequence[str] = POLICIES) -> MachineModel:
     """The machine whose predictions are nearest to the records of the fitted settings, in ratios."""
     live = [(p, s, of) for p, s, of in grouped(records) if p in policies and (s["queries"], s["rate"]) in FITTED]
 
-    def machine(x: Sequence[float]) -> Machine:
+    def machine(x: Sequence[float]) -> MachineModel:
         fixed, per_row, wait, spread, cores = (float(value) for value in np.exp(x))
-        return Machine(fixed, per_row, wait, min(spread, 2.0), min(cores, start.cores))
+        return MachineModel(fixed, per_row, wait, min(spread, 2.0), min(cores, start.cores))
 
     def loss(x: Sequence[float]) -> float:
         total = 0.0
@@ -110,7 +110,7 @@ def fit(records: Sequence[Record], start: Machine = START, policies: Sequence[st
     return machine(found.x)
 
 
-def judge(machine: Machine, records: Sequence[Record], policies: Sequence[str] = POLICIES) -> list[Point]:
+def judge(machine: MachineModel, records: Sequence[Record], policies: Sequence[str] = POLICIES) -> list[Point]:
     """Every setting in the records, predicted; those that were fitted are marked."""
     return [
         Point(p, s["queries"], s["rate"], of, predict(machine, p, s), (s["queries"], s["rate"]) in FITTED)

@@ -63,7 +63,7 @@ def paper_(
         for order in policies
         if (order, str(asdict(case)), seed) not in done
     ]
-    with screen.Bar([case.minutes * (0.2 + case.queries / 160) for case, _, _ in tasks]) as bar:
+    with screen.ProgressBar([case.minutes * (0.2 + case.queries / 160) for case, _, _ in tasks]) as bar:
         for (case, order, seed), found in paper.sweep(tasks, arguments.cores(jobs)):
             bar.begin(f"seed {seed}, {case.workload}, {case.queries} queries, {case.nodes} nodes, {order}")
             book.append(paper.EXPERIMENT, order, asdict(case), seed, found, kind="sim")
@@ -111,7 +111,7 @@ def ladder_(
         "took s",
     ):
         made.add_column(head, justify="left" if head == "policy" else "right")
-    with screen.Bar([float(r.queries) for r in rungs for _ in names]) as bar:
+    with screen.ProgressBar([float(r.queries) for r in rungs for _ in names]) as bar:
         for rung in rungs:
             for name in names:
                 bar.begin(f"{rung.queries} queries, load {rung.load:.0%}, {name}")

@@ -11,9 +11,9 @@ import numpy as np
 from headway.model.deadline import window
 from headway.policy.load import order_policy
 from headway.sim.delays import Uniform
-from headway.sim.microbatch import Nothing, Query, World
+from headway.sim.microbatch import NoJournal, VirtualQuery, VirtualWorld
 from headway.sim.oracle import least_mean_ms
-from headway.sim.streams import Stream
+from headway.sim.streams import VirtualInput
 from headway_lab.workloads.sizes import size
 
 EXPERIMENT = "ladder"
@@ -46,8 +46,8 @@ class Rung:
 
 def climb(rung: Rung, policy: str, seed: int) -> dict[str, Any]:
     """One run: latencies, what decisions took, and the bound that no schedule beats."""
-    world = World(order_policy(policy), slots=rung.cores, cores=rung.cores, seed=seed, journal=Nothing())
-    stream = Stream.delayed(Uniform(0, rung.patience_ms), rung.patience_ms, rung.rate)
+    world = VirtualWorld(order_policy(policy), slots=rung.cores, cores=rung.cores, seed=seed, journal=NoJournal())
+    stream = VirtualInput.delayed(Uniform(0, rung.patience_ms), rung.patience_ms, rung.rate)
     chance = random.Random(seed)
     fixed = {}
     for i in range(rung.queries):
@@ -55,7 +55,7 @@ def climb(rung: Rung, policy: str, seed: int) -> dict[str, Any]:
         started = chance.randrange(rung.window_ms)
         name, part = f"q{i:05d}", size(rung.unequal, chance)
         fixed[name] = rung.fixed_ms * part
-        world.add(Query(name, grid, stream, fixed[name], rung.per_row_ms * part, starts_ms=started))
+        world.add(VirtualQuery(name, grid, stream, fixed[name], rung.per_row_ms * part, starts_ms=started))
     began = process_time()
     world.run(WARM_MS + rung.seconds * 1000)
     took = process_time() - began

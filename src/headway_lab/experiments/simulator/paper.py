@@ -14,8 +14,9 @@ import numpy as np
 from headway.model.declared import order_declares
 from headway.policy.order import FirstCome, HighestRate, Klink, RoundRobin, StreamBox
 from headway.sim import delays
-from headway.sim.operators import Engine, Trace
+from headway.sim.operators import Engine, EngineLoad, EngineTrace
 from headway.sim.pipelines import PIPELINES
+from headway.sim.scheduling import Scheduling
 from headway_lab.harness.suite import QUANTILES
 
 EXPERIMENT = "paper"
@@ -39,7 +40,7 @@ SEEDS_DRAWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class KlinkCase:
     """One point of a figure."""
 
     workload: str = "ysb"
@@ -50,8 +51,8 @@ class Case:
     closed: bool = True  # a generator that is held up makes no events meanwhile
 
 
-def cases(experiment: str, minutes: int) -> list[Case]:
-    base = Case(minutes=minutes)
+def cases(experiment: str, minutes: int) -> list[KlinkCase]:
+    base = KlinkCase(minutes=minutes)
     if experiment == "queries":
         return [replace(base, queries=n) for n in (1, 20, 40, 60, 70, 80, 100)]
     if experiment == "workloads":
@@ -65,14 +66,12 @@ def cases(experiment: str, minutes: int) -> list[Case]:
 EXPERIMENTS = ("queries", "workloads", "delays", "nodes")
 
 
-def simulate(case: Case, order: str, seed: int) -> dict[str, Any]:
+def simulate(case: KlinkCase, order: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
-    engine = Engine(
-        PIPELINES[case.workload](), case.queries, ORDERS[order], delays.parse(case.delay),
-        seed=seed, nodes=case.nodes, memory_policy=order_declares(ORDERS[order]).memory, closed=case.closed,
-        by_operator=order in BY_OPERATOR,
-        holds=order in HOLDS,
-    )  # fmt: skip
+    load = EngineLoad(PIPELINES[case.workload](), case.queries, delays.parse(case.delay), case.closed)
+    memory_policy = order_declares(ORDERS[order]).memory
+    scheduling = Scheduling(ORDERS[order], order in BY_OPERATOR, order in HOLDS, memory_policy)
+    engine = Engine(load, scheduling, nodes=case.nodes, seed=seed)
     began = process_time()
     trace = engine.run(case.minutes * 60)
     found = measures(trace) | {"took_s": round(process_time() - began, 2)}
@@ -80,7 +79,7 @@ def simulate(case: Case, order: str, seed: int) -> dict[str, Any]:
     return found | curves(trace) if wanted else found
 
 
-def measures(trace: Trace) -> dict[str, Any]:
+def measures(trace: EngineTrace) -> dict[str, Any]:
     latencies = np.array(trace.latencies_ms or [0.0])
     seconds = max(1.0, trace.seconds)
     return {
@@ -97,7 +96,7 @@ def measures(trace: Trace) -> dict[str, Any]:
     }
 
 
-def curves(trace: Trace) -> dict[str, list[float]]:
+def curves(trace: EngineTrace) -> dict[str, list[float]]:
     """What is drawn of a run as a whole."""
     quantiles = np.percentile(trace.latencies_ms or [0.0], QUANTILES)
     return {
@@ -113,7 +112,7 @@ def thinned(values: Sequence[float]) -> list[float]:
     return [round(float(part.mean()), 4) for part in parts if len(part)]
 
 
-Task = tuple[Case, str, int]
+Task = tuple[KlinkCase, str, int]
 
 
 def sweep(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any]]]:
@@ -144,5 +143,5 @@ def _simulate(task: Task) -> dict[str, Any]:
     return simulate(*task)
 
 
-def setting(case: Case) -> dict[str, Any]:
+def setting(case: KlinkCase) -> dict[str, Any]:
     return asdict(case)

@@ -11,9 +11,9 @@ from headway.model.arrays import Floats
 from headway.model.graph import Graph
 from headway.model.slack import Learns, Report
 from headway.policy.slack import SlackPolicy, SlackSeen
-from headway.sim.gates import Gate, Tuples, no_tuples, together
+from headway.sim.gates import Tuples, VirtualGate, no_tuples, together
 from headway_lab.experiments.slack.join import events
-from headway_lab.workloads.bus_delays import Reports
+from headway_lab.workloads.bus_delays import SourceReports
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Application:
 
     graph: Graph
     operators: tuple[Operator, ...]
-    reports: Mapping[str, Reports]
+    reports: Mapping[str, SourceReports]
     seconds: int
     buses: frozenset[str] = frozenset({"bus"})
 
@@ -69,7 +69,7 @@ class _Running:
 
     def __init__(self, operator: Operator, inputs: list[Tuples], rng: np.random.Generator) -> None:
         self.operator, self.rng = operator, rng
-        self.gate = Gate(len(inputs))
+        self.gate = VirtualGate(len(inputs))
         self.inbox = inputs
         self.free_at, self.sent_upto = 0.0, -np.inf
         self.slt_ms = 0.0

@@ -46,7 +46,7 @@ def slack(
     book = Ledger(ledger)
     done = {(r["policy"], str(r["setting"]), r["seed"]) for r in _mine(book)}
     tasks = [t for t in slack_paper.tasks(names, seeds) if (t[1], str(slack_paper.setting(t[0])), t[2]) not in done]
-    with screen.Bar([5.0 if who in ("sltuner", "gp") else 0.5 for _, who, _ in tasks]) as bar:
+    with screen.ProgressBar([5.0 if who in ("sltuner", "gp") else 0.5 for _, who, _ in tasks]) as bar:
         for task in tasks:
             name, who, seed = task
             bar.begin(f"seed {seed}, {name}, {who}")

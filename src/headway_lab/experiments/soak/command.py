@@ -42,7 +42,7 @@ def soak(
         bench = Bench(spark, keeps=False)
         try:
             screen.warm_up(lambda say, told: warm(bench, warm_s, say, told, replace(setting, seconds=40, settle=2)), warm_s)
-            with screen.Bar([60.0 * minutes + queries]) as bar:
+            with screen.ProgressBar([60.0 * minutes + queries]) as bar:
                 bar.begin(setting.label)
                 runs = run_long(bench, setting, minutes, seed, bar.say)
         finally:

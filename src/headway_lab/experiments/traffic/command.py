@@ -16,7 +16,7 @@ from headway.errors import SettingError
 from headway.policy.patience import Deadline
 from headway.policy.slack import MaxTimestamp, SlackPolicy, StaticSlack, TcpAdaptation
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.traffic.run import LEAD_S, SETTLE_S, Outcome, Plan, Played, play
+from headway_lab.experiments.traffic.run import LEAD_S, SETTLE_S, TrafficOutcome, TrafficPlan, TrafficResult, play
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
 
@@ -49,7 +49,7 @@ def traffic(
     usual_ms, high_ms = SCENARIOS[scenario]
     deadline_ms = usual_ms if deadline is None else round(deadline * 1_000)
     policies = {name: Deadline(deadline_ms, tuner) for name, tuner in tuners(deadline_ms, high_ms).items()}
-    plan = Plan(policies, seconds=seconds, rate=rate, growing=scenario == "growing")
+    plan = TrafficPlan(policies, seconds=seconds, rate=rate, growing=scenario == "growing")
     numbers, book = arguments.wholes("seeds", seeds, least=0), Ledger(ledger)
     with screen.spark_session("headway-traffic", cores=arguments.cores(cores), memory=arguments.memory(memory)) as spark:
         if warm:
@@ -75,20 +75,20 @@ def tuners(deadline_ms: int, high_ms: int) -> dict[str, SlackPolicy | None]:
     }
 
 
-def _play(spark: Any, plan: Plan) -> Played:
+def _play(spark: Any, plan: TrafficPlan) -> TrafficResult:
     with (
         tempfile.TemporaryDirectory(prefix="headway-traffic-", ignore_cleanup_errors=True) as folder,
-        screen.Bar([float(START_S + LEAD_S + SETTLE_S + plan.seconds)]) as bar,
+        screen.ProgressBar([float(START_S + LEAD_S + SETTLE_S + plan.seconds)]) as bar,
     ):
         bar.begin(f"seed {plan.seed}, {len(plan.policies)} tuners side by side")
 
-        def show(begun: Plan, *_: object) -> None:
+        def show(begun: TrafficPlan, *_: object) -> None:
             bar.say("measuring", max(0.0, begun.until_ms / 1_000 - time.time()))
 
         return play(spark, plan, Path(folder), show)
 
 
-def figures(outcome: Outcome, played: Played, deadline_ms: int) -> dict[str, Any]:
+def figures(outcome: TrafficOutcome, played: TrafficResult, deadline_ms: int) -> dict[str, Any]:
     """`late_met` of who broke the deadline is the number of all rows, so that the best baseline is one that kept it."""
     latencies = np.array(outcome.latencies_ms or [0.0])
     beyond = float((latencies > deadline_ms).mean())

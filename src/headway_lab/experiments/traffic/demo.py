@@ -1,7 +1,6 @@
 """`headway demo traffic`: congestion in a city whose buses report late, under one patience and another."""
 
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -13,10 +12,11 @@ from headway.cli import arguments
 from headway.errors import SettingError
 from headway.policy.patience import Deadline, Fixed, PatiencePolicy, Quantile, SlackGate
 from headway_lab.experiments.traffic import page as traffic_page
-from headway_lab.experiments.traffic.run import LEAD_S, SETTLE_S, Plan, Played, Watched, play
+from headway_lab.experiments.traffic.run import LEAD_S, SETTLE_S, TrafficPlan, TrafficResult, WatchedQuery, play
 from headway_lab.harness import screen
 from headway_lab.workloads.traffic import aarhus, austin
 from headway_lab.workloads.traffic.truth import Event, Seen
+from headway_lab.workloads.wall_clock import now_ms
 
 
 def traffic(
@@ -53,24 +53,20 @@ def traffic(
     ):
         names = ", ".join(policies)
         screen.err.print(f"{names}: some {LEAD_S + SETTLE_S} s to settle, then windows count", highlight=False)
-        plan = Plan(policies, seconds=seconds, rate=rate, city=city, seed=seed)
+        plan = TrafficPlan(policies, seconds=seconds, rate=rate, city=city, seed=seed)
         with Live(console=screen.out, auto_refresh=False, transient=True) as live:
 
-            def show(plan: Plan, watched: Mapping[str, Watched], truth: Mapping[Event, Seen]) -> None:
+            def show(plan: TrafficPlan, watched: Mapping[str, WatchedQuery], truth: Mapping[Event, Seen]) -> None:
                 if screen.out.is_terminal:
-                    live.update(traffic_page.table(plan, watched, truth, _now_ms()), refresh=True)
+                    live.update(traffic_page.table(plan, watched, truth, now_ms()), refresh=True)
 
             played = play(spark, plan, Path(folder), show)
     _show(played, None if deadline is None else deadline * 1_000, out)
 
 
-def _show(played: Played, deadline_ms: float | None, out: Path) -> None:
+def _show(played: TrafficResult, deadline_ms: float | None, out: Path) -> None:
     screen.out.print(traffic_page.summary(played, deadline_ms))
     out.mkdir(exist_ok=True)
     path = out / "traffic.html"
     path.write_text(traffic_page.page(played, deadline_ms), "utf-8")
     screen.out.print(f"Page: {path}", soft_wrap=True)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

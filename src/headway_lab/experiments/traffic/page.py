@@ -6,7 +6,7 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from headway_lab.experiments.traffic.run import Outcome, Plan, Played, Watched, per_window
+from headway_lab.experiments.traffic.run import TrafficOutcome, TrafficPlan, TrafficResult, WatchedQuery, per_window
 from headway_lab.harness.batches import latencies_ms
 from headway_lab.harness.report import Figure, figures_page
 from headway_lab.workloads.traffic.truth import Event, Seen
@@ -22,7 +22,7 @@ BARS = "▁▂▃▄▅▆▇█"
 SHOWN = 16  # windows whose latency is drawn in the table
 
 
-def table(plan: Plan, watched: Mapping[str, Watched], truth: Mapping[Event, Seen], now_ms: int) -> Table:
+def table(plan: TrafficPlan, watched: Mapping[str, WatchedQuery], truth: Mapping[Event, Seen], now_ms: int) -> Table:
     """How each query stands now. `truth` is of all windows, and compared with what came of those that are closed."""
     left = max(0, plan.until_ms - now_ms) // 1_000
     ends = plan.ends_ms
@@ -49,7 +49,7 @@ def sparks(values_ms: Sequence[float], most_ms: float = 10_000) -> str:
     return "".join(BARS[min(len(BARS) - 1, max(0, int(ms * len(BARS) / most_ms)))] for ms in values_ms)
 
 
-def summary(played: Played, deadline_ms: float | None) -> Table:
+def summary(played: TrafficResult, deadline_ms: float | None) -> Table:
     """What came of it all: latency, events found, those of them with too few reports, and windows beyond the deadline."""
     table = Table(box=box.SIMPLE_HEAD, title=f"{played.plan.seconds} windows, {len(played.truth):,} true events")
     table.title_justify = "left"
@@ -69,19 +69,19 @@ def summary(played: Played, deadline_ms: float | None) -> Table:
     return table
 
 
-def judged(outcome: Outcome, truth: Mapping[Event, Seen]) -> tuple[int, int, int]:
+def judged(outcome: TrafficOutcome, truth: Mapping[Event, Seen]) -> tuple[int, int, int]:
     """True events found, how many of these with too few reports, and events that were none."""
     hit = outcome.events.keys() & truth.keys()
     return len(hit), sum(outcome.events[event] != truth[event] for event in hit), len(outcome.events) - len(hit)
 
 
-def page(played: Played, deadline_ms: float | None) -> str:
+def page(played: TrafficResult, deadline_ms: float | None) -> str:
     """Latency, patience, late rows and events over time."""
     streams = "Austin's buses and Aarhus' roads" if played.plan.city else f"{played.plan.rate:,} reports/s of each stream"
     return figures_page(f"Congestion under different patience: {streams}", list(_figures(played, deadline_ms)))
 
 
-def _figures(played: Played, deadline_ms: float | None) -> list[Figure]:
+def _figures(played: TrafficResult, deadline_ms: float | None) -> list[Figure]:
     plan, found = played.plan, []
     ends_s = [(end - plan.base_ms) / 1_000 for end in plan.ends_ms]
     drawn = _over_time("latency, s")
@@ -123,19 +123,19 @@ def _figures(played: Played, deadline_ms: float | None) -> list[Figure]:
     return found
 
 
-def _words(played: Played, say: Any) -> str:
+def _words(played: TrafficResult, say: Any) -> str:
     return ", ".join(f"{outcome.name} {say(outcome)}" for outcome in played.outcomes) + "."
 
 
-def _latency_words(outcome: Outcome) -> str:
+def _latency_words(outcome: TrafficOutcome) -> str:
     return f"{_mean_s(outcome):.1f} s (at most {max(outcome.latencies_ms) / 1_000:.1f})"
 
 
-def _mean_s(outcome: Outcome) -> float:
+def _mean_s(outcome: TrafficOutcome) -> float:
     return sum(outcome.latencies_ms) / max(1, len(outcome.latencies_ms)) / 1_000
 
 
-def _counted(plan: Plan, outcome: Outcome) -> list[tuple[float, int, int]]:
+def _counted(plan: TrafficPlan, outcome: TrafficOutcome) -> list[tuple[float, int, int]]:
     """What was seen while windows counted, by the second; the first look if there was none."""
     states = [((at - plan.base_ms) / 1_000, wait, late) for at, wait, late in outcome.watched.states]
     return [state for state in states if 0 <= state[0] <= plan.seconds] or [(0.0, 0, 0)]

@@ -12,11 +12,12 @@ import numpy as np
 from headway.cli.run import first_line
 from headway.errors import HeadwayError
 from headway.policy.patience import PatiencePolicy
-from headway_lab.harness.batches import Reports, latencies_ms
+from headway_lab.harness.batches import ProgressReports, latencies_ms
 from headway_lab.workloads.bus_delays import Growing, Holdup, Periodic
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.traffic import Streets, buses, congestion, found, held_up, one_city, roads, troubles
 from headway_lab.workloads.traffic.truth import SLIDE_MS, Event, Seen
+from headway_lab.workloads.wall_clock import now_ms
 
 LEAD_S = 3  # streams begin so long after now: they must be made
 SETTLE_S, QUIET_S = 8, 3  # before anything is counted; after that, until the buses' line becomes slow
@@ -27,7 +28,7 @@ SPEED, NOON = 400.0, 12.0  # of the real streams: as many reports a second as of
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrafficPlan:
     """What is played, and who watches it."""
 
     policies: Mapping[str, PatiencePolicy]  # by the name of the query
@@ -65,7 +66,7 @@ class Plan:
 
 
 @dataclass
-class Watched:
+class WatchedQuery:
     """What was seen of one query while it ran."""
 
     batches: list[tuple[int, int, int]] = field(default_factory=list)  # when it ended, its watermark, events it brought
@@ -77,11 +78,11 @@ class Watched:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TrafficOutcome:
     """What came of one query."""
 
     name: str
-    watched: Watched
+    watched: WatchedQuery
     latencies_ms: list[float]  # of every window, from its end to its result
     events: dict[Event, Seen]
 
@@ -91,24 +92,24 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Played:
+class TrafficResult:
     """A run, and what it should have said."""
 
-    plan: Plan
+    plan: TrafficPlan
     truth: dict[Event, Seen]
     behind_s: list[float]  # how far the buses were behind, second by second
-    outcomes: list[Outcome]
+    outcomes: list[TrafficOutcome]
 
 
-def counting(plan: Plan, events: Mapping[Event, Seen]) -> dict[Event, Seen]:
+def counting(plan: TrafficPlan, events: Mapping[Event, Seen]) -> dict[Event, Seen]:
     """Those of the windows that count."""
     return {event: seen for event, seen in events.items() if plan.base_ms < event[0] < plan.until_ms}
 
 
-Show = Callable[[Plan, dict[str, Watched], Mapping[Event, Seen]], None]
+Show = Callable[[TrafficPlan, dict[str, WatchedQuery], Mapping[Event, Seen]], None]
 
 
-def play(spark: Any, plan: Plan, folder: Path, show: Show) -> Played:
+def play(spark: Any, plan: TrafficPlan, folder: Path, show: Show) -> TrafficResult:
     """Start the queries, then the streams, and go on until the last window that counts is out.
 
     `show` is called a few times a second, with what was seen so far and the true events of all windows.
@@ -118,7 +119,7 @@ def play(spark: Any, plan: Plan, folder: Path, show: Show) -> Played:
 
     with Runtime(spark, journal=folder / "journal.db") as rt:
         handles = {name: _start(rt, spark, folder, name, patience) for name, patience in plan.policies.items()}
-        plan = replace(plan, base_ms=_now_ms() + (plan.lead_s + plan.settle_s) * 1_000)
+        plan = replace(plan, base_ms=now_ms() + (plan.lead_s + plan.settle_s) * 1_000)
         bus, road = plan.streams()
         truth = found(troubles(bus, "bus"), troubles(road, "road"))
         record({"bus": bus, "road": road}, folder / TAPE)
@@ -126,10 +127,10 @@ def play(spark: Any, plan: Plan, folder: Path, show: Show) -> Played:
         while _on(plan, watches):
             time.sleep(LOOK_S)
             for watch in watches.values():
-                watch.look(_now_ms())
+                watch.look(now_ms())
             show(plan, {name: watch.watched for name, watch in watches.items()}, truth)
     outcomes = [_outcome(spark, plan, name, watch.watched) for name, watch in watches.items()]
-    return Played(plan, counting(plan, truth), _behind_s(plan, bus), outcomes)
+    return TrafficResult(plan, counting(plan, truth), _behind_s(plan, bus), outcomes)
 
 
 def _start(rt: Any, spark: Any, folder: Path, name: str, patience: PatiencePolicy) -> Any:
@@ -146,9 +147,9 @@ def _start(rt: Any, spark: Any, folder: Path, name: str, patience: PatiencePolic
     return rt.start(writer, name=name, checkpoint=str(folder / name))
 
 
-def _on(plan: Plan, watches: Mapping[str, "_Watch"]) -> bool:
+def _on(plan: TrafficPlan, watches: Mapping[str, "_Watch"]) -> bool:
     """Until every window that counts is out, or nobody can expect it any more."""
-    now = _now_ms()
+    now = now_ms()
     out = all(watch.watched.watermark >= plan.ends_ms[-1] for watch in watches.values())
     return not out and now < plan.until_ms + OVER_S * 1_000
 
@@ -158,8 +159,8 @@ class _Watch:
 
     def __init__(self, rt: Any, name: str, handle: Any) -> None:
         self._rt, self._name, self._handle = rt, name, handle
-        self._reports = Reports(handle)
-        self.watched = Watched()
+        self._reports = ProgressReports(handle)
+        self.watched = WatchedQuery()
 
     def look(self, now_ms: int) -> None:
         from headway.spark.progress import batch_seen
@@ -177,24 +178,20 @@ class _Watch:
             self.watched.states.append((now_ms, max(waits), sum(view.late_rows for view in views)))
 
 
-def _outcome(spark: Any, plan: Plan, name: str, watched: Watched) -> Outcome:
+def _outcome(spark: Any, plan: TrafficPlan, name: str, watched: WatchedQuery) -> TrafficOutcome:
     rows = spark.table(name).selectExpr("unix_millis(window.end) as end_ms", "area", "buses", "roads").collect()
     events = counting(plan, {(r.end_ms, r.area): (r.buses, r.roads) for r in rows})
     spark.catalog.dropTempView(name)
-    return Outcome(name, watched, latencies_ms(watched.batches, plan.ends_ms, _now_ms()), events)
+    return TrafficOutcome(name, watched, latencies_ms(watched.batches, plan.ends_ms, now_ms()), events)
 
 
-def _behind_s(plan: Plan, bus: Feed) -> list[float]:
+def _behind_s(plan: TrafficPlan, bus: Feed) -> list[float]:
     moments = plan.base_ms + 1_000 * np.arange(plan.seconds)
     newest = np.searchsorted(bus.arrival_ms, moments, side="right") - 1
     return [float(s) for s in (moments - bus.event_ms[np.maximum(newest, 0)]) / 1_000]
 
 
-def per_window(plan: Plan, events: Mapping[Event, Seen]) -> list[int]:
+def per_window(plan: TrafficPlan, events: Mapping[Event, Seen]) -> list[int]:
     """How many events each window has."""
     counts = Counter(end for end, _ in events)
     return [counts[end] for end in plan.ends_ms]
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

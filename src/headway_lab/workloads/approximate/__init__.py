@@ -9,19 +9,34 @@ from collections.abc import Mapping
 from headway.errors import SettingError
 from headway_lab.workloads.approximate.boroughs import Boroughs
 from headway_lab.workloads.approximate.kmeans import Crowds
-from headway_lab.workloads.approximate.question import BY, Exact, Question
+from headway_lab.workloads.approximate.question import BY, ExactAnswer, WindowQuestion
 from headway_lab.workloads.approximate.settings import SETTINGS, setting_named
-from headway_lab.workloads.approximate.taxi import Trips
-from headway_lab.workloads.approximate.ysb import Views
+from headway_lab.workloads.approximate.taxi import TripDistances
+from headway_lab.workloads.approximate.ysb import SampledViews
 
-WORKLOADS: Mapping[str, type[Question]] = {"ysb": Views, "taxi": Trips, "kmeans": Crowds, "boroughs": Boroughs}
+WORKLOADS: Mapping[str, type[WindowQuestion]] = {
+    "ysb": SampledViews,
+    "taxi": TripDistances,
+    "kmeans": Crowds,
+    "boroughs": Boroughs,
+}
 
 __all__ = [
-    "BY", "SETTINGS", "WORKLOADS", "Boroughs", "Crowds", "Exact", "Question", "Trips", "Views", "question", "setting_named",
+    "BY",
+    "SETTINGS",
+    "WORKLOADS",
+    "Boroughs",
+    "Crowds",
+    "ExactAnswer",
+    "SampledViews",
+    "TripDistances",
+    "WindowQuestion",
+    "question",
+    "setting_named",
 ]  # fmt: skip
 
 
-def question(workload: str, setting: str, rate: int, window_s: int, seed: int, epoch_ms: int) -> Question:
+def question(workload: str, setting: str, rate: int, window_s: int, seed: int, epoch_ms: int) -> WindowQuestion:
     """One of the workloads by its name, over a stream that begins at `epoch_ms`."""
     if workload not in WORKLOADS:
         raise SettingError("workloads", workload, f"one of {', '.join(WORKLOADS)}")

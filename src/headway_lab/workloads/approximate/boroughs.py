@@ -8,16 +8,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from headway_lab.workloads.approximate.question import BY, RATE, Exact, exact_struct, shown
-from headway_lab.workloads.approximate.taxi import TRIPS, Trips, made_distances, real_trips
+from headway_lab.workloads.approximate.question import BY, RATE, ExactAnswer, exact_struct, shown
+from headway_lab.workloads.approximate.taxi import TRIPS, TripDistances, made_distances, real_trips
+from headway_lab.workloads.hashing import Longs
+from headway_lab.workloads.sql import entry
 from headway_lab.workloads.taxi.trips import BOROUGHS, NAMES, ZONES
-from headway_lab.workloads.ysb import Longs, entry
 
 # Where January's trips begin, where there is no file to say so.
 SHARES = {"Manhattan": 0.60, "Queens": 0.25, "Brooklyn": 0.13, "Bronx": 0.02}
 
 
-class Boroughs(Trips):
+class Boroughs(TripDistances):
     """The mean distance of a window's trips, borough by borough."""
 
     per: ClassVar[str | None] = "borough"
@@ -37,10 +38,10 @@ class Boroughs(Trips):
         means = windows.agg({"distance": "avg", "*": "count"})
         return shown(means.selectExpr("window", "borough", exact_struct("`avg(distance)`", "`count(1)`")), key)
 
-    def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, Exact]:
+    def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, ExactAnswer]:
         borough, hundredths = (column[events[1]] for column in trips())
         return {
-            NAMES[place]: Exact(float(hundredths[borough == place].mean() / 100), int((borough == place).sum()))
+            NAMES[place]: ExactAnswer(float(hundredths[borough == place].mean() / 100), int((borough == place).sum()))
             for place in np.unique(borough).tolist()
         }
 

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headway_lab.workloads.approximate.question import BY, RATE, Exact, Question
-from headway_lab.workloads.approximate.settings import Setting, stream
-from headway_lab.workloads.ysb import Longs, entry
+from headway_lab.workloads.approximate.question import BY, RATE, ExactAnswer, WindowQuestion
+from headway_lab.workloads.approximate.settings import StreamSetting, stream
+from headway_lab.workloads.hashing import Longs
+from headway_lab.workloads.sql import entry
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +37,7 @@ WIDTHS = np.linspace(0.5, 1.9, len(CROWDS))  # the fewer, the wider
 CENTRES = np.random.default_rng(7).uniform(0, 4, (len(CROWDS), DIMENSIONS))
 
 
-class Crowds(Question):
+class Crowds(WindowQuestion):
     """How far the points of a window are from the nearest of ten centres, on average."""
 
     value: ClassVar[str] = "spread"
@@ -47,7 +48,7 @@ class Crowds(Question):
     least: ClassVar[int] = 1_000
 
     @classmethod
-    def over(cls, setting: Setting, rate: int, window_ms: int, seed: int, epoch_ms: int) -> "Crowds":
+    def over(cls, setting: StreamSetting, rate: int, window_ms: int, seed: int, epoch_ms: int) -> "Crowds":
         return cls(stream(setting, rate, seed, epoch_ms, (4, POINTS // 4)), window_ms, window_ms)
 
     def rows(self, events: Any) -> Any:
@@ -65,9 +66,9 @@ class Crowds(Question):
             columns = (end, "taken.rows.ad", f"taken.rows.{RATE} as rate", "taken.seen")
         return windows.selectExpr(*columns).mapInPandas(answers, RESULT)
 
-    def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, Exact]:
+    def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, ExactAnswer]:
         ad = np.sort(events[1])  # as in `answer`
-        return {"": Exact(clustered(points()[ad], np.ones(len(ad))).mean, len(ad))} if len(ad) else {}
+        return {"": ExactAnswer(clustered(points()[ad], np.ones(len(ad))).mean, len(ad))} if len(ad) else {}
 
 
 @lru_cache

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from headway.errors import SettingError
-from headway_lab.workloads.approximate.settings import Setting
-from headway_lab.workloads.ysb import Longs, Ysb
+from headway_lab.workloads.approximate.settings import StreamSetting
+from headway_lab.workloads.hashing import Longs
+from headway_lab.workloads.ysb import Ysb
 
 Pane = tuple[int, str]  # the end of a window in event-time ms, and a key, or "" where there is none
 RATE = "sampling_rate"  # of a row of a sample: with which probability it was taken
@@ -15,7 +16,7 @@ BY = ("event_time", "arrival", "ad_id", "user_id")  # what tells rows apart
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactAnswer:
     """The answer from all rows of a window, and how many they are."""
 
     answer: float
@@ -23,7 +24,7 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class Question(ABC):
+class WindowQuestion(ABC):
     """A query over windows of a stream of ad events, on all of its rows or on a sample."""
 
     stream: Ysb
@@ -43,7 +44,7 @@ class Question(ABC):
 
     @classmethod
     @abstractmethod
-    def over(cls, setting: Setting, rate: int, window_ms: int, seed: int, epoch_ms: int) -> "Question":
+    def over(cls, setting: StreamSetting, rate: int, window_ms: int, seed: int, epoch_ms: int) -> "WindowQuestion":
         """The question over a stream like that."""
 
     @abstractmethod
@@ -58,10 +59,10 @@ class Question(ABC):
         """
 
     @abstractmethod
-    def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, Exact]:
+    def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, ExactAnswer]:
         """The exact answers, by key, from `stream.happened` of a window."""
 
-    def truth(self, ends_ms: Iterable[int]) -> dict[Pane, Exact]:
+    def truth(self, ends_ms: Iterable[int]) -> dict[Pane, ExactAnswer]:
         """The exact answers of the windows that end then: in numpy, without Spark."""
         return {
             (end, key): exact

@@ -14,7 +14,7 @@ from headway_lab.workloads.ysb import Ysb
 
 
 @dataclass(frozen=True)
-class Setting:
+class StreamSetting:
     """Network delay, and gaps between events: all the same, or Gamma(2, 1/2) of the mean gap."""
 
     delay: Delay
@@ -22,20 +22,20 @@ class Setting:
 
 
 SETTINGS = {
-    "CC": Setting(Constant(150), even=True),
-    "GG": Setting(Gamma(60, 4), even=False),
-    "EC": Setting(Exponential(240), even=True),
-    "EG": Setting(Exponential(240), even=False),
+    "CC": StreamSetting(Constant(150), even=True),
+    "GG": StreamSetting(Gamma(60, 4), even=False),
+    "EC": StreamSetting(Exponential(240), even=True),
+    "EG": StreamSetting(Exponential(240), even=False),
 }
 
 
-def setting_named(name: str) -> Setting:
+def setting_named(name: str) -> StreamSetting:
     if name not in SETTINGS:
         raise SettingError("settings", name, f"one of {', '.join(SETTINGS)}")
     return SETTINGS[name]
 
 
-def stream(setting: Setting, rate: int, seed: int, epoch_ms: int, ads: tuple[int, int] = (100, 10)) -> Ysb:
+def stream(setting: StreamSetting, rate: int, seed: int, epoch_ms: int, ads: tuple[int, int] = (100, 10)) -> Ysb:
     """Ad events at these delays and gaps; `ads` are campaigns, and ads of each."""
     gaps = () if setting.even else gamma_gaps(seed)
     return Ysb(seed, rate, epoch_ms, setting.delay, campaigns=ads[0], ads_per_campaign=ads[1], gaps=gaps)

@@ -12,10 +12,11 @@ import numpy as np
 from scipy.special import ndtri
 
 from headway.errors import HeadwayError
-from headway_lab.workloads.approximate.question import BY, RATE, Exact, Question, exact_struct, shown
-from headway_lab.workloads.approximate.settings import Setting, stream
+from headway_lab.workloads.approximate.question import BY, RATE, ExactAnswer, WindowQuestion, exact_struct, shown
+from headway_lab.workloads.approximate.settings import StreamSetting, stream
+from headway_lab.workloads.hashing import Longs
+from headway_lab.workloads.sql import entry
 from headway_lab.workloads.taxi.trips import FURTHEST, trips
-from headway_lab.workloads.ysb import Longs, entry
 
 TRIPS = 4_096
 MIDDLES = (np.arange(TRIPS) + 0.5) / TRIPS
@@ -23,7 +24,7 @@ MEAN, SPREAD = 281.0, 277.0  # hundredths of a mile: January's trips
 SLIDE_MS = 3_000  # of windows longer than this
 
 
-class Trips(Question):
+class TripDistances(WindowQuestion):
     """The mean distance of the trips of a window."""
 
     value: ClassVar[str] = "distance"
@@ -31,7 +32,7 @@ class Trips(Question):
     words: ClassVar[str] = "mean distance of trips, miles"
 
     @classmethod
-    def over(cls, setting: Setting, rate: int, window_ms: int, seed: int, epoch_ms: int) -> "Trips":
+    def over(cls, setting: StreamSetting, rate: int, window_ms: int, seed: int, epoch_ms: int) -> "TripDistances":
         return cls(stream(setting, rate, seed, epoch_ms, (4, TRIPS // 4)), window_ms, min(SLIDE_MS, window_ms))
 
     def rows(self, events: Any) -> Any:
@@ -45,9 +46,9 @@ class Trips(Question):
         means = windows.agg({"distance": "avg", "*": "count"})
         return shown(means.selectExpr("window", exact_struct("`avg(distance)`", "`count(1)`")))
 
-    def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, Exact]:
+    def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, ExactAnswer]:
         ad = events[1]
-        return {"": Exact(float(distances()[ad].mean() / 100), len(ad))} if len(ad) else {}
+        return {"": ExactAnswer(float(distances()[ad].mean() / 100), len(ad))} if len(ad) else {}
 
 
 @lru_cache

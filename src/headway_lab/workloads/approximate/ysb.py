@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from headway_lab.workloads.approximate.question import BY, RATE, Exact, Question, exact_struct, shown
-from headway_lab.workloads.approximate.settings import Setting, stream
-from headway_lab.workloads.ysb import EVENT_TYPES, Longs, entry
+from headway_lab.workloads.approximate.question import BY, RATE, ExactAnswer, WindowQuestion, exact_struct, shown
+from headway_lab.workloads.approximate.settings import StreamSetting, stream
+from headway_lab.workloads.hashing import Longs
+from headway_lab.workloads.sql import entry
+from headway_lab.workloads.ysb import EVENT_TYPES
 
 
-class Views(Question):
+class SampledViews(WindowQuestion):
     """Views per window and campaign."""
 
     value: ClassVar[str] = "view"
@@ -22,7 +24,7 @@ class Views(Question):
     adds_up: ClassVar[bool] = True
 
     @classmethod
-    def over(cls, setting: Setting, rate: int, window_ms: int, seed: int, epoch_ms: int) -> "Views":
+    def over(cls, setting: StreamSetting, rate: int, window_ms: int, seed: int, epoch_ms: int) -> "SampledViews":
         return cls(stream(setting, rate, seed, epoch_ms), window_ms, window_ms)
 
     def rows(self, events: Any) -> Any:
@@ -40,8 +42,8 @@ class Views(Question):
         counted = by_campaign.count().selectExpr("window", "campaign_id", exact_struct("count", "count"))
         return shown(counted, "campaign_id")
 
-    def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, Exact]:
+    def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, ExactAnswer]:
         _, ad, kind = events
         campaign = self.stream.campaign_of[ad[kind == EVENT_TYPES.index("view")]]
         counts = np.bincount(campaign, minlength=self.stream.campaigns)
-        return {str(c): Exact(float(n), n) for c, n in enumerate(counts.tolist()) if n}
+        return {str(c): ExactAnswer(float(n), n) for c, n in enumerate(counts.tolist()) if n}

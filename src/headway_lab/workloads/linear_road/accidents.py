@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from headway_lab.workloads.linear_road.reports import MINUTE_MS, POSITION, SEGMENTS, Longs, Reports
+from headway_lab.workloads.linear_road.reports import MINUTE_MS, POSITION, SEGMENTS, Longs, VehicleReports
 
 REACH = 5  # an accident is felt in its segment and the four before it
 STOPPED = 4  # equal reports that make a stopped vehicle
@@ -42,7 +42,7 @@ class Accident:
     vids: tuple[int, ...]
 
 
-class Half(NamedTuple):
+class HalfMinute(NamedTuple):
     """What a half minute sees of an accident."""
 
     since_ms: int  # the first moment in it at which two stood
@@ -50,13 +50,13 @@ class Half(NamedTuple):
     vids: tuple[int, ...]  # all that stood there at some moment in it
 
 
-def by_vehicle(reports: Reports) -> Reports:
+def by_vehicle(reports: VehicleReports) -> VehicleReports:
     """The position reports, those of a vehicle together and in their order."""
     rows = reports.of_type(POSITION)
     return rows.taken(np.lexsort((rows.event_ms, rows["vid"])))
 
 
-def runs(rows: Reports, fields: tuple[str, ...], half_ms: int) -> Longs:
+def runs(rows: VehicleReports, fields: tuple[str, ...], half_ms: int) -> Longs:
     """Where, in the rows of `by_vehicle`, one begins that does not repeat `fields` of the report before."""
     same = np.diff(rows["vid"]) == 0
     same &= np.diff(rows.event_ms) <= half_ms
@@ -65,7 +65,7 @@ def runs(rows: Reports, fields: tuple[str, ...], half_ms: int) -> Longs:
     return np.flatnonzero(np.concatenate([[True], ~same])) if len(rows) else np.empty(0, dtype=np.int64)
 
 
-def stays(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[Place, list[Stay]]:
+def stays(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Place, list[Stay]]:
     """Where vehicles stood."""
     half_ms = minute_ms // 2
     rows = by_vehicle(reports)
@@ -82,7 +82,7 @@ def stays(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[Place, list[Stay
     return found
 
 
-def accidents(reports: Reports, minute_ms: int = MINUTE_MS) -> list[Accident]:
+def accidents(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> list[Accident]:
     """All accidents, in the order of their detection."""
     found = [Accident(place, *when) for place, who in stays(reports, minute_ms).items() for when in _crowded(who)]
     return sorted(found, key=lambda accident: (accident.detected_ms, accident.place))
@@ -104,17 +104,17 @@ def _crowded(who: list[Stay]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         involved |= here
 
 
-def halves(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[tuple[int, Place], Half]:
+def halves(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[tuple[int, Place], HalfMinute]:
     """By the begin of a half minute and place: what a query that looks every half minute sees of the accidents."""
     half_ms = minute_ms // 2
     standing = stays(reports, minute_ms)
-    found: dict[tuple[int, Place], Half] = {}
+    found: dict[tuple[int, Place], HalfMinute] = {}
     for accident in accidents(reports, minute_ms):  # by time: of two in one half minute, the first is told
         first = accident.detected_ms - accident.detected_ms % half_ms
         for start in range(first, accident.cleared_ms, half_ms):
             who = (s.vid for s in standing[accident.place] if s.since_ms < start + half_ms and s.until_ms > start)
             fresh = accident.detected_ms >= start
-            seen = Half(max(accident.detected_ms, start), fresh, tuple(sorted(who)))
+            seen = HalfMinute(max(accident.detected_ms, start), fresh, tuple(sorted(who)))
             found.setdefault((start, accident.place), seen)
     return found
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headway_lab.workloads.linear_road.accidents import by_vehicle, runs
-from headway_lab.workloads.linear_road.reports import BALANCE, EXIT, EXPENDITURE, MINUTE_MS, POSITION, TRAVEL, Reports
+from headway_lab.workloads.linear_road.reports import BALANCE, EXIT, EXPENDITURE, MINUTE_MS, POSITION, TRAVEL, VehicleReports
 from headway_lab.workloads.linear_road.rules import UNKNOWN_MPH, Price, Segment, prices
 
 Pane = tuple[int, int, int]  # when a window begins, expressway, direction
@@ -54,17 +54,17 @@ class Journey:
     toll: int
 
 
-def notices(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[Crossing, Notice]:
+def notices(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Crossing, Notice]:
     """What vehicles are told on their crossings, but for those on an exit ramp, who are about to leave."""
     return _ledger(reports, minute_ms)[0]
 
 
-def charges(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[Crossing, Charge]:
+def charges(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Crossing, Charge]:
     """The tolls above 0 that are paid, by the crossing that ended the stay."""
     return _ledger(reports, minute_ms)[1]
 
 
-def _ledger(reports: Reports, minute_ms: int) -> tuple[dict[Crossing, Notice], dict[Crossing, Charge]]:
+def _ledger(reports: VehicleReports, minute_ms: int) -> tuple[dict[Crossing, Notice], dict[Crossing, Charge]]:
     rows, cost, half_ms = by_vehicle(reports), prices(reports, minute_ms), minute_ms // 2
     starts = runs(rows, ("xway", "dir", "seg"), half_ms)
     crossed, begins = rows.taken(starts), np.isin(starts, runs(rows, (), half_ms)).tolist()  # those that begin a trip
@@ -83,7 +83,7 @@ def _ledger(reports: Reports, minute_ms: int) -> tuple[dict[Crossing, Notice], d
     return told, paid
 
 
-def balances(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[tuple[int, int], int]:
+def balances(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[tuple[int, int], int]:
     """By type (2 or 3) and query: what the vehicle had paid before the half minute in which it asks.
 
     The benchmark allows an answer to be a minute old; ours is half a minute old at most.
@@ -105,7 +105,7 @@ def balances(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[tuple[int, in
     return found
 
 
-def journeys(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[int, Journey]:
+def journeys(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[int, Journey]:
     """By query: the way from `s_init` to `s_end` at the prices and latest average velocities of the minute it asks in."""
     cost, asked = prices(reports, minute_ms), reports.of_type(TRAVEL)
     columns = (asked[name].tolist() for name in ("qid", "xway", "s_init", "s_end"))
@@ -123,7 +123,9 @@ def seconds(price: Price) -> float:
     return 3_600 / (UNKNOWN_MPH if price.lav is None else max(price.lav, 1))
 
 
-def pressures(reports: Reports, size_ms: int, slide_ms: int, offset_ms: int = 0) -> dict[Pane, tuple[int, int, float]]:
+def pressures(
+    reports: VehicleReports, size_ms: int, slide_ms: int, offset_ms: int = 0
+) -> dict[Pane, tuple[int, int, float]]:
     """What the query `pressure` comes to: cars, reports of standing cars, and the lowest mean speed of a segment."""
     last_ms = slide_ms // 3
     found: dict[Pane, tuple[int, int, float]] = {}

@@ -29,7 +29,7 @@ _BODY = ",".join(f'"{field}":%d' for field in FIELDS).encode()
 
 
 @dataclass(frozen=True, eq=False)
-class Reports:
+class VehicleReports:
     """Rows as columns: all of one length, in the order of the feed."""
 
     event_ms: Longs
@@ -41,12 +41,12 @@ class Reports:
     def __len__(self) -> int:
         return len(self.event_ms)
 
-    def of_type(self, kind: int) -> "Reports":
+    def of_type(self, kind: int) -> "VehicleReports":
         return self.taken(np.flatnonzero(self["type"] == kind))
 
-    def taken(self, rows: Longs) -> "Reports":
+    def taken(self, rows: Longs) -> "VehicleReports":
         """The rows with these indices, in this order."""
-        return Reports(self.event_ms[rows], {name: values[rows] for name, values in self.fields.items()})
+        return VehicleReports(self.event_ms[rows], {name: values[rows] for name, values in self.fields.items()})
 
     def feed(self, name: str) -> Feed:
         """The rows as a feed in which nothing is late. Rows of one vehicle share a key."""
@@ -55,10 +55,10 @@ class Reports:
         return Feed.of(name, self.event_ms, self.event_ms, [_BODY % row for row in rows], key)
 
 
-def columns(feed: Feed) -> Reports:
+def columns(feed: Feed) -> VehicleReports:
     """The rows of a feed, parsed in one go: one call of the parser for each row would take most of the time."""
     rows: list[dict[str, Any]] = json.loads(b"[{" + b"},{".join(feed.body) + b"}]") if len(feed) else []
-    return Reports(feed.event_ms, {name: np.array([row[name] for row in rows], dtype=np.int64) for name in FIELDS})
+    return VehicleReports(feed.event_ms, {name: np.array([row[name] for row in rows], dtype=np.int64) for name in FIELDS})
 
 
 def real() -> Feed:
@@ -66,7 +66,7 @@ def real() -> Feed:
     with lzma.open(data.find(FILE), "rt") as lines:
         table = np.loadtxt(lines, delimiter=",", dtype=np.int64, ndmin=2)
     kind, seconds, *rest = table.T
-    return Reports(seconds * 1_000, dict(zip(FIELDS, [kind, *rest], strict=True))).feed("linear-road")
+    return VehicleReports(seconds * 1_000, dict(zip(FIELDS, [kind, *rest], strict=True))).feed("linear-road")
 
 
 def is_type(*kinds: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headway_lab.workloads.linear_road.accidents import accidents, felt
-from headway_lab.workloads.linear_road.reports import MINUTE_MS, POSITION, SEGMENTS, Reports
+from headway_lab.workloads.linear_road.reports import MINUTE_MS, POSITION, SEGMENTS, VehicleReports
 
 Segment = tuple[int, int, int, int]  # when a minute begins, expressway, direction, segment
 
@@ -36,7 +36,7 @@ class Price:
     toll: int
 
 
-def statistics(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[Segment, Statistic]:
+def statistics(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Segment, Statistic]:
     """Speed and number of cars of every segment and minute with a position report."""
     rows = reports.of_type(POSITION)
     if not len(rows):
@@ -58,7 +58,7 @@ def statistics(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[Segment, St
     return found
 
 
-def average_speeds(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[Segment, tuple[float, int]]:
+def average_speeds(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Segment, tuple[float, int]]:
     """For each minute and segment with a vehicle in the five minutes before: mean speed of those, cars of the last."""
     known = statistics(reports, minute_ms)
     speeds: defaultdict[Segment, list[float]] = defaultdict(list)
@@ -72,7 +72,7 @@ def average_speeds(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[Segment
     return found
 
 
-def prices(reports: Reports, minute_ms: int = MINUTE_MS) -> dict[Segment, Price]:
+def prices(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Segment, Price]:
     """What every segment costs in every minute of which something is known."""
     blocked: set[Segment] = set()
     for accident in accidents(reports, minute_ms):

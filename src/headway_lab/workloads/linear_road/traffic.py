@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from headway.errors import SettingError
 from headway_lab.workloads.feed import Feed
+from headway_lab.workloads.hashing import Hashes, take_bits, xxhash64
 from headway_lab.workloads.linear_road.reports import (
     BALANCE,
     ENTRY,
@@ -25,9 +26,8 @@ from headway_lab.workloads.linear_road.reports import (
     SEGMENTS,
     TRAVEL,
     Longs,
-    Reports,
+    VehicleReports,
 )
-from headway_lab.workloads.ysb import Hashes, xxhash64
 
 FEET_PER_MPH = 44
 
@@ -89,8 +89,8 @@ class Traffic:
         event_ms = entered[:, None] + np.arange(self.reports) * self.every_ms
         chosen = (event_ms >= max(since_ms, self.epoch_ms)) & (event_ms < until_ms)
         fields = {name: values[chosen] for name, values in self._trips(v).items()}
-        rows = [Reports(event_ms[chosen], _filled(fields)), *self._questions(v, event_ms, chosen)]
-        both = Reports(
+        rows = [VehicleReports(event_ms[chosen], _filled(fields)), *self._questions(v, event_ms, chosen)]
+        both = VehicleReports(
             np.concatenate([part.event_ms for part in rows]),
             {name: np.concatenate([part[name] for part in rows]) for name in FIELDS},
         )
@@ -122,7 +122,7 @@ class Traffic:
         trait = xxhash64(self.seed, -2 - route)
         steps = np.arange(self.reports)
         chance = xxhash64(self.seed, (route[:, None] * self.reports + steps).ravel()).reshape(-1, self.reports)
-        lane = np.array(LANES)[_bits(chance, 0, 2)]
+        lane = np.array(LANES)[take_bits(chance, (0, 2))]
         lane[:, 0], lane[:, -1] = ENTRY, EXIT
 
         # A fast vehicle stays fast: it keeps its rank among the others, but for a little.
@@ -134,17 +134,17 @@ class Traffic:
             spd[there] = np.maximum(np.rint(self.pace * np.interp(rank[there], TENTHS, quantiles)), 1)
 
         shortest = STANDS[0] + self._longest - STANDS[1]
-        stands = shortest + _bits(trait, 16, 8) % (self._longest - shortest + 1)
-        halt = 2 + _bits(trait, 24, 8) % max(self.reports - self._longest - 2, 1)
+        stands = shortest + take_bits(trait, (16, 8)) % (self._longest - shortest + 1)
+        halt = 2 + take_bits(trait, (24, 8)) % max(self.reports - self._longest - 2, 1)
         standing = collides[:, None] & (steps >= halt[:, None]) & (steps < (halt + stands)[:, None])
         spd[standing] = 0
         lane = np.where(standing, np.take_along_axis(lane, halt[:, None] - 1, axis=1), lane)
 
-        xway = _bits(xxhash64(self.seed ^ 2, route), 0, 16) % self.expressways
-        up = _bits(trait, 32, 1)[:, None] == 0
+        xway = take_bits(xxhash64(self.seed ^ 2, route), (0, 16)) % self.expressways
+        up = take_bits(trait, (32, 1))[:, None] == 0
         seg = np.interp(_share(trait, 33), TENTHS, ENTRIES) * self.segments / SEGMENTS
         begin = np.minimum(seg.astype(np.int64), SEGMENTS - 1 - self._longest_way) * FEET
-        begin += _bits(trait, 49, 13) * FEET >> 13
+        begin += take_bits(trait, (49, 13)) * FEET >> 13
         driven = begin[:, None] + FEET_PER_MPH * (np.cumsum(spd, axis=1) - spd[:, :1])
         pos = np.where(up, driven, SEGMENTS * FEET - 1 - driven)
         whole = np.zeros_like(lane)
@@ -153,24 +153,30 @@ class Traffic:
             "xway": whole + xway[:, None], "seg": pos // FEET, "pos": pos,
         }  # fmt: skip
 
-    def _questions(self, v: Longs, event_ms: Longs, chosen: NDArray[np.bool_]) -> list[Reports]:
+    def _questions(self, v: Longs, event_ms: Longs, chosen: NDArray[np.bool_]) -> list[VehicleReports]:
         """Some reports come with a question of the same vehicle at the same time."""
         number = v[:, None] * self.reports + np.arange(self.reports)
         number, vid, at = number[chosen], np.broadcast_to(v[:, None], event_ms.shape)[chosen], event_ms[chosen]
         chance = xxhash64(self.seed ^ 1, number)
-        drawn, found, least = _bits(chance, 0, 20) % 1_000, [], 0
+        drawn, found, least = take_bits(chance, (0, 20)) % 1_000, [], 0
         for kind, share in QUESTIONS.items():
             asks = (drawn >= least) & (drawn < least + share)
             least += share
             some: dict[str, Any] = {"type": kind, "vid": vid[asks], "qid": number[asks]}
             if kind != BALANCE:
-                some["xway"] = _bits(chance, 20, 8)[asks] % self.expressways
+                some["xway"] = take_bits(chance, (20, 8))[asks] % self.expressways
             if kind == EXPENDITURE:
-                some["day"] = _bits(chance, 28, 8)[asks] % 70
+                some["day"] = take_bits(chance, (28, 8))[asks] % 70
             if kind == TRAVEL:
-                some |= {"s_init": _bits(chance, 28, 8)[asks] % SEGMENTS, "s_end": _bits(chance, 36, 8)[asks] % SEGMENTS}
-                some |= {"dow": 1 + _bits(chance, 44, 8)[asks] % 7, "tod": 1 + _bits(chance, 48, 16)[asks] % 1_440}
-            found.append(Reports(at[asks], _filled(some | {"type": np.full(int(asks.sum()), kind)})))
+                some |= {
+                    "s_init": take_bits(chance, (28, 8))[asks] % SEGMENTS,
+                    "s_end": take_bits(chance, (36, 8))[asks] % SEGMENTS,
+                }
+                some |= {
+                    "dow": 1 + take_bits(chance, (44, 8))[asks] % 7,
+                    "tod": 1 + take_bits(chance, (48, 16))[asks] % 1_440,
+                }
+            found.append(VehicleReports(at[asks], _filled(some | {"type": np.full(int(asks.sum()), kind)})))
         return found
 
 
@@ -179,10 +185,6 @@ def _filled(some: dict[str, Longs]) -> dict[str, Longs]:
     return {name: some.get(name, np.full_like(some["vid"], -1)) for name in FIELDS}
 
 
-def _bits(h: Hashes, first: int, width: int) -> Longs:
-    return ((h >> np.uint64(first)) & np.uint64((1 << width) - 1)).astype(np.int64)
-
-
 def _share(h: Hashes, first: int) -> NDArray[np.float64]:
     """Sixteen bits as a number from 0 up to 1."""
-    return _bits(h, first, 16) / 65_536
+    return take_bits(h, (first, 16)) / 65_536

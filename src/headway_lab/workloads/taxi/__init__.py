@@ -15,6 +15,6 @@ Distances are whole hundredths of a mile. Sums are of those, so that the order o
 from headway_lab.workloads.taxi.queries import chain, mean_distance, typed
 from headway_lab.workloads.taxi.taxis import Taxis
 from headway_lab.workloads.taxi.trips import late_trips, left_out, speed_for, trips
-from headway_lab.workloads.taxi.truth import Truth
+from headway_lab.workloads.taxi.truth import TripTruth
 
-__all__ = ["Taxis", "Truth", "chain", "late_trips", "left_out", "mean_distance", "speed_for", "trips", "typed"]
+__all__ = ["Taxis", "TripTruth", "chain", "late_trips", "left_out", "mean_distance", "speed_for", "trips", "typed"]

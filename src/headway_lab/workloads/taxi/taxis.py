@@ -8,8 +8,8 @@ import numpy as np
 from headway.errors import SettingError
 from headway.sim.delays import SLICES, Delay
 from headway_lab.workloads.feed import Feed
+from headway_lab.workloads.hashing import Longs, take_bits, xxhash64
 from headway_lab.workloads.taxi.trips import ZONES, bodies
-from headway_lab.workloads.ysb import Hashes, Longs, xxhash64
 
 # Quantiles of the distance in hundredths of a mile, of January's trips up to 100 miles: those without a distance are in.
 DISTANCES = {
@@ -57,18 +57,18 @@ class Taxis:
         i = np.arange(first, max(first, self._trips_before(until_ms)), dtype=np.int64)
         h = xxhash64(self.seed, i)
         event_ms = self.epoch_ms + i * 1_000 // self.rate
-        arrival_ms = event_ms + self.delay.table()[_take(h, DELAY_BITS)]
+        arrival_ms = event_ms + self.delay.table()[take_bits(h, DELAY_BITS)]
         kept = (arrival_ms >= since_ms) & (arrival_ms < until_ms)
         h = h[kept]
-        hundredths = _table(DISTANCES)[_take(h, DISTANCE_BITS)]
+        hundredths = _table(DISTANCES)[take_bits(h, DISTANCE_BITS)]
         cents = FLAG_CENTS + hundredths * MILE_CENTS // 100
         body = bodies(
             (hundredths / 100).tolist(),
-            (np.where(_take(h, REFUND_BITS) == 0, -cents, cents) / 100).tolist(),
-            np.where(_take(h, PASSENGER_BITS) == 0, -1, 1).tolist(),
-            PICKUPS[_take(h, PICKUP_BITS)].tolist(),
-            (_take(h, DROPOFF_BITS) % len(ZONES) + 1).tolist(),
-            (hundredths * _table(PACES)[_take(h, PACE_BITS)] // 100).tolist(),
+            (np.where(take_bits(h, REFUND_BITS) == 0, -cents, cents) / 100).tolist(),
+            np.where(take_bits(h, PASSENGER_BITS) == 0, -1, 1).tolist(),
+            PICKUPS[take_bits(h, PICKUP_BITS)].tolist(),
+            (take_bits(h, DROPOFF_BITS) % len(ZONES) + 1).tolist(),
+            (hundredths * _table(PACES)[take_bits(h, PACE_BITS)] // 100).tolist(),
         )
         return Feed.of("taxis", event_ms[kept], arrival_ms[kept], body)
 
@@ -80,8 +80,3 @@ def _table(quantiles: Mapping[float, int]) -> Longs:
     """1,024 equally likely values: the quantiles with straight lines between them, at the mid-points of equal slices."""
     middles = (np.arange(SLICES) + 0.5) / SLICES
     return np.rint(np.interp(middles, list(quantiles), list(quantiles.values()))).astype(np.int64)
-
-
-def _take(h: Hashes, bits: tuple[int, int]) -> Longs:
-    first, width = bits
-    return (h >> np.uint64(first) & np.uint64((1 << width) - 1)).astype(np.int64)

@@ -9,7 +9,7 @@ import pandas as pd
 from headway.errors import SettingError
 from headway_lab.workloads.data import find
 from headway_lab.workloads.feed import Feed
-from headway_lab.workloads.ysb import Longs
+from headway_lab.workloads.hashing import Longs
 
 # Of the JSON that a row is.
 SCHEMA = "event_ms long, distance double, fare double, passengers int, pickup_zone int, dropoff_zone int, seconds long"
@@ -82,14 +82,14 @@ def speed_for(feed: Feed, rate: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Read:
+class _FileRows:
     pickup_ms: Longs
     dropoff_ms: Longs
     body: list[bytes]
     stray: int
 
 
-def _read(months: Sequence[int]) -> _Read:
+def _read(months: Sequence[int]) -> _FileRows:
     """The rows of the files in their order, without those of another month than their file's."""
     if not months:
         raise SettingError("months", months, "one month or more, e.g. (1,)")
@@ -112,7 +112,7 @@ def _read(months: Sequence[int]) -> _Read:
         frame["dropoff_zone"].tolist(),
         ((dropoff_ms - pickup_ms) // 1_000).tolist(),
     )
-    return _Read(pickup_ms, dropoff_ms, body, rows - len(frame))
+    return _FileRows(pickup_ms, dropoff_ms, body, rows - len(frame))
 
 
 COLUMNS = {

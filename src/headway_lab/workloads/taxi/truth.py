@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway_lab.workloads.feed import Feed
+from headway_lab.workloads.hashing import Longs
 from headway_lab.workloads.taxi.queries import require_windows
 from headway_lab.workloads.taxi.trips import BOROUGHS, FURTHEST, LONGEST_S, NAMES, ZONES
-from headway_lab.workloads.ysb import Longs
 
 Pane = tuple[int, str]  # the end of a window in event-time ms, and a borough, or "" for the whole city
 Sums = tuple[int, int]  # hundredths of a mile, and trips
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
+class TripTruth:
     """What `mean_distance(chain(rows))` must say of a feed, whenever its rows arrive."""
 
     feed: Feed

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from headway.errors import SettingError
 from headway_lab.workloads.bus_delays import Holdup, Periodic
 from headway_lab.workloads.feed import Feed, Longs
+from headway_lab.workloads.hashing import Hashes, take_bits, xxhash64
 from headway_lab.workloads.traffic.reports import LATE_S
-from headway_lab.workloads.ysb import Hashes, xxhash64
 
 VEHICLES, SENSORS = 911, 3_504  # the paper's
 JAM_MS = 10_000  # how long an area stays jammed, or free
@@ -60,9 +60,9 @@ class Streets:
     def bus(self, since_ms: int | None = None, until_ms: int | None = None) -> Feed:
         """The reports of buses that come in from `since_ms` up to, not including, `until_ms`; all unless told."""
         i, h, trouble = self._reports(self.bus_arrivals, since_ms, until_ms, stream=0)
-        amount, flag = _take(h, AMOUNT_BITS), _take(h, FLAG_BITS)
+        amount, flag = take_bits(h, AMOUNT_BITS), take_bits(h, FLAG_BITS)
         fields = zip(
-            (i % VEHICLES).tolist(), (_take(h, AREA_BITS) % self.areas).tolist(),
+            (i % VEHICLES).tolist(), (take_bits(h, AREA_BITS) % self.areas).tolist(),
             np.where(trouble, LATE_S + amount, amount % (2 * LATE_S) - LATE_S).tolist(),
             [TRUTH_VALUES[flagged] for flagged in (trouble & (flag == 1)).tolist()], (5 + amount % 50).tolist(),
             strict=True,
@@ -73,11 +73,11 @@ class Streets:
     def road(self, since_ms: int | None = None, until_ms: int | None = None) -> Feed:
         """The reports of road sensors, likewise."""
         i, h, trouble = self._reports(self._made_ms, since_ms, until_ms, stream=1)
-        speed = np.where(trouble, _take(h, AMOUNT_BITS) % SLOW_KMH, SLOW_KMH + _take(h, AMOUNT_BITS) % 30)
+        speed = np.where(trouble, take_bits(h, AMOUNT_BITS) % SLOW_KMH, SLOW_KMH + take_bits(h, AMOUNT_BITS) % 30)
         sensor = i % SENSORS
         fields = zip(
             sensor.tolist(), (sensor % self.areas).tolist(), speed.tolist(), [NORMAL_KMH] * len(i),
-            (1 + _take(h, COUNT_BITS)).tolist(),
+            (1 + take_bits(h, COUNT_BITS)).tolist(),
             strict=True,
         )  # fmt: skip
         names = [b"%d" % which for which in sensor.tolist()]
@@ -95,14 +95,14 @@ class Streets:
         last = len(arrival_ms) if until_ms is None else int(np.searchsorted(arrival_ms, until_ms))
         i = np.arange(first, max(first, last), dtype=np.int64)
         h = xxhash64(self.seed, 2 * i + stream)
-        area = _take(h, AREA_BITS) % self.areas if stream == 0 else i % SENSORS % self.areas
+        area = take_bits(h, AREA_BITS) % self.areas if stream == 0 else i % SENSORS % self.areas
         jammed = self._jammed(self._made_ms[i], area)
-        return i, h, _take(h, TROUBLE_BITS) < np.where(jammed, TROUBLED, CALM)
+        return i, h, take_bits(h, TROUBLE_BITS) < np.where(jammed, TROUBLED, CALM)
 
     def _jammed(self, at_ms: Longs, area: Longs) -> NDArray[np.bool_]:
         """Both kinds of report know the same jams. Negative numbers: no report has such a hash."""
         which = (at_ms - self.epoch_ms) // JAM_MS * self.areas + area
-        return np.asarray(_take(xxhash64(self.seed, -1 - which), TROUBLE_BITS) < JAMMED)
+        return np.asarray(take_bits(xxhash64(self.seed, -1 - which), TROUBLE_BITS) < JAMMED)
 
 
 def held_up(feed: Feed, holdup: Holdup, seed: int, epoch_ms: int | None = None) -> Feed:
@@ -117,8 +117,3 @@ def _arrivals(made_ms: Longs, holdup: Holdup, seed: int) -> Longs:
     """In whole ms, rounded up: nothing comes in before it was made."""
     came = holdup.arrivals(made_ms.astype(np.float64), np.random.default_rng(seed))
     return np.ceil(came).astype(np.int64)
-
-
-def _take(h: Hashes, bits: tuple[int, int]) -> Longs:
-    first, width = bits
-    return (h >> np.uint64(first) & np.uint64((1 << width) - 1)).astype(np.int64)

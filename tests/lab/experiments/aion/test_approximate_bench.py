@@ -7,10 +7,10 @@ from headway.model.sampling import StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
 from headway_lab.experiments.aion.covered import Answer
 from headway_lab.experiments.aion.run import ERROR, Case, FixedRate, Ran, policy_named, turns
-from headway_lab.workloads.approximate import Exact
+from headway_lab.workloads.approximate import ExactAnswer
 
 COUNTS = {(3_000, "a"): 60, (3_000, "b"): 40, (6_000, "a"): 50, (6_000, "b"): 50}
-TRUTH = {pane: Exact(float(n), n) for pane, n in COUNTS.items()}
+TRUTH = {pane: ExactAnswer(float(n), n) for pane, n in COUNTS.items()}
 ANSWERS = [
     Answer(3_000, "a", 66.0, 58.0, 74.0, 20), Answer(3_000, "b", 36.0, 30.0, 42.0, 10),
     Answer(6_000, "a", 30.0, 25.0, 35.0, 10), Answer(6_000, "b", 50.0, 45.0, 55.0, 20),

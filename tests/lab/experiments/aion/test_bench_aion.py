@@ -11,7 +11,7 @@ from headway.cli.app import app, main
 from headway_lab.experiments.aion.command import coverage_table, table
 from headway_lab.experiments.aion.covered import Answer
 from headway_lab.experiments.aion.run import Case, Ran
-from headway_lab.workloads.approximate import Exact
+from headway_lab.workloads.approximate import ExactAnswer
 
 
 def words(shown: object) -> str:
@@ -21,7 +21,7 @@ def words(shown: object) -> str:
 
 
 def ran(policy: str, off: float) -> Ran:
-    truth = {(end, key): Exact(100.0, 100) for end in (3_000, 6_000) for key in ("1", "2")}
+    truth = {(end, key): ExactAnswer(100.0, 100) for end in (3_000, 6_000) for key in ("1", "2")}
     answers = [Answer(end, key, 100 + off, 97.0 + off, 103.0 + off, 30) for end, key in truth]
     return Ran(Case(), policy, 1, [100.0, 200.0], answers, truth, True, 1_000, 0, 10.0, 1.0)
 

@@ -15,7 +15,7 @@ from headway_lab.experiments.aion.asking import Batch
 from headway_lab.experiments.aion.covered import Answer
 from headway_lab.experiments.aion.demo_run import APPROXIMATE, EXACT, Plan, Played, Side, play, take_in
 from headway_lab.experiments.aion.run import Case
-from headway_lab.workloads.approximate import Exact, question
+from headway_lab.workloads.approximate import ExactAnswer, question
 
 BASE = 1_700_000_000_000
 ENDS = [BASE + 1_000, BASE + 4_000]
@@ -33,7 +33,7 @@ def played() -> Played:
         [Batch(end + 300, end, 9) for end in ENDS],
         {ENDS[0]: Answer(ENDS[0], "", 2.9, 2.7, 3.1, 200), ENDS[1]: Answer(ENDS[1], "", 2.5, 2.4, 2.6, 100)},
     )
-    truth = dict.fromkeys(ENDS, Exact(2.8, 1_000))
+    truth = dict.fromkeys(ENDS, ExactAnswer(2.8, 1_000))
     plan = Plan(Case("taxi"), 6, base_ms=BASE)
     return Played(plan, "mean distance of trips, miles", [*ENDS, BASE + 7_000], truth, {EXACT: exact, APPROXIMATE: near})
 

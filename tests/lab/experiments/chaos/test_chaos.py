@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from headway_lab.experiments.chaos import disks
-from headway_lab.experiments.chaos.plan import Plan, keeps_late
-from headway_lab.experiments.chaos.play import Happened, Outcome, chaos, compare
-from headway_lab.harness.file_sink import Tally, Written
+from headway_lab.experiments.chaos.plan import ChaosPlan, keeps_late
+from headway_lab.experiments.chaos.play import ChaosOutcome, FaultRecord, chaos, compare
+from headway_lab.harness.file_sink import SinkTally, Written
 from headway_lab.workloads.ysb import Pane
 
-PLAN = Plan(seed=5, epoch_ms=1_700_000_000_000, boot_ms=0, address="broker", rate=50)
+PLAN = ChaosPlan(seed=5, epoch_ms=1_700_000_000_000, boot_ms=0, address="broker", rate=50)
 UNTIL = PLAN.epoch_ms + 20_000
 
 
@@ -24,7 +24,7 @@ def without(rows: Written, pane: Pane, n: int) -> Written:
     return [(p, count - n if p == pane else count) for p, count in rows]
 
 
-def judged(rows: dict[str, Written], kept: Counter[Pane] | None = None, unkept: int = 0) -> Tally:
+def judged(rows: dict[str, Written], kept: Counter[Pane] | None = None, unkept: int = 0) -> SinkTally:
     return compare(PLAN, rows, {"made_late": kept or Counter()}, Counter(made_late=unkept), UNTIL)
 
 
@@ -56,7 +56,9 @@ def test_a_pane_that_came_out_twice_is_told_also_where_rows_are_late() -> None:
 
 
 def test_who_is_stuck_is_wrong() -> None:
-    stuck = Outcome([Happened("lines cut", 0.1, None, 3), Happened("lines cut", 0.1, 2.5, 3)], Tally(), 0, 0, [])
+    stuck = ChaosOutcome(
+        [FaultRecord("lines cut", 0.1, None, 3), FaultRecord("lines cut", 0.1, 2.5, 3)], SinkTally(), 0, 0, []
+    )
     assert (stuck.stuck, stuck.wrong) == (1, 1)
 
 
@@ -80,7 +82,7 @@ def _refused(file: Path) -> bool:
 
 @pytest.mark.spark
 def test_two_faults_under_real_queries_lose_nothing(tmp_path: Path) -> None:
-    told: list[Happened] = []
+    told: list[FaultRecord] = []
     outcome = chaos(
         2, 3, ["lines cut", "policy raises"], lambda what, left: None, lambda n, h: told.append(h) if h else None,
         tmp_path, kafka=False,

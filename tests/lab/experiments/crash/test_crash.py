@@ -3,10 +3,10 @@
 import json
 from pathlib import Path
 
-from headway_lab.experiments.crash.run import Outcome, Plan, compare
-from headway_lab.harness.file_sink import written
+from headway_lab.experiments.crash.run import CrashPlan
+from headway_lab.harness.file_sink import SinkTally, tally_all, written
 
-PLAN = Plan(seed=5, epoch_ms=1_700_000_000_000, queries=2, rate=50)
+PLAN = CrashPlan(seed=5, epoch_ms=1_700_000_000_000, queries=2, rate=50)
 UNTIL = PLAN.epoch_ms + 20_000
 
 
@@ -15,9 +15,9 @@ def true_rows() -> dict[str, list[tuple[tuple[int, int], int]]]:
 
 
 def test_the_truth_passes_and_windows_after_the_end_do_not_count() -> None:
-    outcome = compare(PLAN, true_rows(), UNTIL, kills=3)
-    assert outcome.wrong == 0 and outcome.kills == 3
-    assert outcome.windows >= 12 and outcome.panes > 200
+    tally = tally_all(PLAN.streams(), true_rows(), UNTIL)
+    assert tally.wrong == 0
+    assert tally.windows >= 12 and tally.panes > 200
 
 
 def test_a_pane_missing_doubled_or_miscounted_is_told() -> None:
@@ -26,13 +26,13 @@ def test_a_pane_missing_doubled_or_miscounted_is_told() -> None:
     mine.pop(0)
     mine.append(mine[0])
     mine[1] = (mine[1][0], mine[1][1] + 1)
-    outcome = compare(PLAN, rows, UNTIL, kills=0)
-    assert (outcome.missing, outcome.twice, outcome.miscounted, outcome.wrong) == (1, 1, 1, 3)
+    tally = tally_all(PLAN.streams(), rows, UNTIL)
+    assert (tally.missing, tally.twice, tally.miscounted, tally.wrong) == (1, 1, 1, 3)
 
 
 def test_a_query_that_wrote_nothing_misses_everything() -> None:
-    outcome = compare(PLAN, {}, UNTIL, kills=0)
-    assert outcome == Outcome(0, outcome.windows, outcome.panes, outcome.panes, 0, 0)
+    tally = tally_all(PLAN.streams(), {}, UNTIL)
+    assert tally == SinkTally(tally.windows, tally.panes, tally.panes, 0, 0)
 
 
 def test_the_sink_is_read_query_by_query_and_half_written_files_are_not(tmp_path: Path) -> None:
@@ -45,4 +45,4 @@ def test_the_sink_is_read_query_by_query_and_half_written_files_are_not(tmp_path
 
 
 def test_a_restart_sees_the_same_streams() -> None:
-    assert Plan(PLAN.seed, PLAN.epoch_ms).streams() == Plan(PLAN.seed, PLAN.epoch_ms).streams()
+    assert CrashPlan(PLAN.seed, PLAN.epoch_ms).streams() == CrashPlan(PLAN.seed, PLAN.epoch_ms).streams()

@@ -10,9 +10,9 @@ from headway_lab.experiments.gate.run import (
     CALLS,
     GATES,
     Calls,
-    Join,
     JoinCase,
     ReadCase,
+    WindowJoin,
     join,
     named,
     read,
@@ -56,7 +56,7 @@ def test_the_join_compares_what_shares_an_area_and_a_window() -> None:
         Row(150, 0, 1, 3_100, Flag.READY),  # compared with the one at 10, but no event
         Row(211, 0, 2, 3_999, Flag.READY),  # the one at 10 has left the window
     ]
-    seen = Join(SMALL)
+    seen = WindowJoin(SMALL)
     seen.feed(Rows.of(rows))
     assert (seen.tuples, seen.comparisons, seen.events) == (5, 2, 1)
 

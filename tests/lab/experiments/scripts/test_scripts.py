@@ -18,9 +18,9 @@ from headway.model.offset import ControlOffset
 from headway.model.time import EventMs
 from headway_lab.experiments.scripts.virtual import laws, making
 from headway_lab.experiments.scripts.virtual.laws import Violation
-from headway_lab.experiments.scripts.virtual.line import Line
-from headway_lab.experiments.scripts.virtual.run import Tally, judged, smallest, sweep
-from headway_lab.experiments.scripts.virtual.script import Action, Input, Query, Script, from_json
+from headway_lab.experiments.scripts.virtual.line import VirtualLine
+from headway_lab.experiments.scripts.virtual.run import SweepTally, judged, smallest, sweep
+from headway_lab.experiments.scripts.virtual.script import Action, Script, ScriptInput, ScriptQuery, from_json
 from sim.plain import Plain
 
 # What a batch reports does not suffice to count every late row: which watermark refused rows in the first batch after a
@@ -55,9 +55,9 @@ def test_without_trouble_late_rows_are_counted_one_by_one() -> None:
 
 STEADY = Script(actions=(stream(0, 40_000),), length_ms=40_000)
 HELD_UP = Script(actions=(stream(0, 10_000), stream(10_000, 30_000, released=30_000)), length_ms=30_000)
-NEVER = replace(HELD_UP, queries=(Query(inputs=(Input(idle_after_ms=None, horizon_ms=None),)),))
+NEVER = replace(HELD_UP, queries=(ScriptQuery(inputs=(ScriptInput(idle_after_ms=None, horizon_ms=None),)),))
 ONE_BEHIND = Script(
-    queries=(Query(inputs=(Input("a"), Input("b"))),),
+    queries=(ScriptQuery(inputs=(ScriptInput("a"), ScriptInput("b"))),),
     actions=(stream(0, 40_000), stream(0, 40_000, input="b", skew_ms=-20_000)),
     length_ms=40_000,
 )
@@ -91,7 +91,7 @@ def test_each_fault_is_noticed(fault: str, script: Script, law: str) -> None:
 
 def test_what_breaks_a_law_is_made_small() -> None:
     noise = [stream(a, a + 5_000, query="r", kind="noise") for a in range(0, 30_000, 5_000)]
-    script = replace(HELD_UP, queries=(Query(), Query("r")), actions=(*noise, *HELD_UP.actions), slots=2)
+    script = replace(HELD_UP, queries=(ScriptQuery(), ScriptQuery("r")), actions=(*noise, *HELD_UP.actions), slots=2)
     make: Any = partial(Plain, faults=("by the clock",))
     small = smallest(script, "rows_are_refused_only_as_the_contract_says", make)
     assert len(small.queries) == 1 and len(small.actions) == 1 and judged(small, make)[1]
@@ -124,7 +124,7 @@ def test_a_script_can_be_written_down_and_read_back() -> None:
 
 
 def test_many_scripts_are_the_sum_of_their_parts() -> None:
-    alone, parts = Tally(), Tally()
+    alone, parts = SweepTally(), SweepTally()
     for part in sweep(3, range(12), 1, Plain):
         alone.join(part)
     for part in sweep(3, range(12), 2, Plain):
@@ -163,7 +163,13 @@ def test_the_first_report_after_a_hang_up_is_by_the_clock_as_it_was_set() -> Non
         {"do": "step", "at": 52_000, "by": -3_600_000},
     )
     script = Script(
-        (Query(inputs=(Input("a", 3_000, 5_000, 3_600_000), Input("b", 500, None, None)), window_ms=10_000, mode="update"),),
+        (
+            ScriptQuery(
+                inputs=(ScriptInput("a", 3_000, 5_000, 3_600_000), ScriptInput("b", 500, None, None)),
+                window_ms=10_000,
+                mode="update",
+            ),
+        ),
         (
             stream(40_000, 60_000, every=1_000, delays=[50]),
             stream(50_000, 70_000, input="b", every=2_500, delays=[500, 50]),
@@ -178,16 +184,16 @@ def test_the_first_report_after_a_hang_up_is_by_the_clock_as_it_was_set() -> Non
 
 
 def test_a_row_of_the_year_9999_moves_a_line_no_further_than_calendars_go() -> None:
-    line = Line()
+    line = VirtualLine()
     line.starts({"a": 0})
     line.looks([InputSeen("a", 1, None, EventMs(0), (), foremost=EventMs(253_402_300_799_999))])
     assert line.rows(ControlOffset(), line.by_rows(ControlOffset()))
 
 
 def test_where_sources_are_asked_before_the_gate_a_stream_is_live_by_the_moment_of_asking() -> None:
-    inputs = (Input("a", 500, 10_000), Input("b", 500, 10_000))
+    inputs = (ScriptInput("a", 500, 10_000), ScriptInput("b", 500, 10_000))
     script = Script(
-        (Query(inputs=inputs, window_ms=2_000, mode="update", before_gate=True),),
+        (ScriptQuery(inputs=inputs, window_ms=2_000, mode="update", before_gate=True),),
         (stream(37_500, 38_125, input="b", every=1_000, released=53_000), stream(32_000, 42_000, every=500, delays=[50])),
     )
     found = judged(script)[1]
@@ -195,7 +201,7 @@ def test_where_sources_are_asked_before_the_gate_a_stream_is_live_by_the_moment_
 
 
 def test_a_line_that_begins_again_behind_its_watermark_waits_no_longer_than_anything_is_announced_ahead() -> None:
-    line = Line()
+    line = VirtualLine()
     line.starts({"a": 2_000})
     assert line.early_ms(ControlOffset(3, 5_000, live=True), steady=0, wall=1_000) == 6_000
     assert line.early_ms(ControlOffset(4, 3_600_000, live=True), steady=0, wall=1_000) == 12_000
@@ -216,8 +222,10 @@ class Days(RuleBasedStateMachine):
     def begin(
         self, window: Any, patience: int, idle: int | None, horizon: int | None, limit: int | None, both: bool, mode: Any
     ) -> None:
-        inputs = tuple(Input(name, patience, idle, horizon, limit, whole=limit is None) for name in ("ab" if both else "a"))
-        self.query = Query(inputs=inputs, window_ms=window[0], slide_ms=window[1], mode=mode)
+        inputs = tuple(
+            ScriptInput(name, patience, idle, horizon, limit, whole=limit is None) for name in ("ab" if both else "a")
+        )
+        self.query = ScriptQuery(inputs=inputs, window_ms=window[0], slide_ms=window[1], mode=mode)
         self.actions: list[Action] = []
         self.at = 0
 

@@ -9,7 +9,7 @@ import pytest
 from headway_lab.experiments.scripts.on_spark import cast, stage
 from headway_lab.experiments.scripts.on_spark.record import record
 from headway_lab.experiments.scripts.on_spark.verdict import judged
-from headway_lab.experiments.scripts.virtual.script import Action, Input, Query, Script
+from headway_lab.experiments.scripts.virtual.script import Action, Script, ScriptInput, ScriptQuery
 
 LENGTH_MS = 6_000
 LONG_MS = 120_000  # it is over when it is over
@@ -24,7 +24,7 @@ def stream(**more: Any) -> Action:
 
 
 BUSY = Script(
-    (Query(inputs=(Input(patience_ms=500),), window_ms=1_000, fixed_ms=cast.BATCH_MS),),
+    (ScriptQuery(inputs=(ScriptInput(patience_ms=500),), window_ms=1_000, fixed_ms=cast.BATCH_MS),),
     (
         stream(),
         rows(2_000, None, 40 * 86_400_000, kind="future"),
@@ -34,13 +34,13 @@ BUSY = Script(
     LENGTH_MS,
 )
 NIGHTLY = Script(
-    (Query(inputs=(Input(patience_ms=500),), window_ms=1_000, bounded=True, fixed_ms=cast.BATCH_MS),),
+    (ScriptQuery(inputs=(ScriptInput(patience_ms=500),), window_ms=1_000, bounded=True, fixed_ms=cast.BATCH_MS),),
     (stream(until=LENGTH_MS),),
     LENGTH_MS,
 )
 
 
-def over(part: stage.Part) -> bool:
+def over(part: stage.StagedScript) -> bool:
     """Whether it was started twice and has put out a few windows."""
     out = [json.loads(file.read_text()) for file in (part.folder / "headway").glob("*.json")]
     return len(part.settings) == 2 and sum(map(len, out)) >= (4 if part.query.bounded else 6)

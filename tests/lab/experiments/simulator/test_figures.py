@@ -33,8 +33,8 @@ def test_a_sweep_is_drawn_without_the_curves_that_were_not_kept() -> None:
     records = []
     for seed in (1, 2):
         for queries in (60, 80):
-            found = paper.simulate(paper.Case(queries=2, minutes=2), "klink", seed)
-            records.append({"policy": "klink", "seed": seed, "setting": asdict(paper.Case(queries=queries)), **found})
+            found = paper.simulate(paper.KlinkCase(queries=2, minutes=2), "klink", seed)
+            records.append({"policy": "klink", "seed": seed, "setting": asdict(paper.KlinkCase(queries=queries)), **found})
     assert all("quantiles_ms" not in r for r in records)
     drawn = figures.paper(records)
     assert any("Fig. 6a" in heading for heading, _, _ in drawn)

@@ -11,7 +11,15 @@ from headway.cli.app import main
 from headway.policy.patience import SlackGate
 from headway_lab.experiments.traffic import demo as demo_traffic
 from headway_lab.experiments.traffic import page as traffic_page
-from headway_lab.experiments.traffic.run import Outcome, Plan, Played, Watched, counting, per_window, play
+from headway_lab.experiments.traffic.run import (
+    TrafficOutcome,
+    TrafficPlan,
+    TrafficResult,
+    WatchedQuery,
+    counting,
+    per_window,
+    play,
+)
 from headway_lab.workloads.traffic import found, troubles
 
 BASE = 1_700_000_000_000
@@ -26,7 +34,7 @@ def words(shown: Any) -> str:
 @pytest.mark.spark
 def test_patience_that_covers_the_delay_finds_every_event_and_nothing_else(spark: Any, tmp_path: Path) -> None:
     """The buses are behind by the end, further than anybody was told; the gate waits for their rows."""
-    plan = Plan({"gate": SlackGate("1 minute")}, seconds=3, lead_s=1, settle_s=1, quiet_s=0)
+    plan = TrafficPlan({"gate": SlackGate("1 minute")}, seconds=3, lead_s=1, settle_s=1, quiet_s=0)
     shown: list[str] = []
 
     played = play(
@@ -45,7 +53,7 @@ def test_patience_that_covers_the_delay_finds_every_event_and_nothing_else(spark
 
 
 def test_only_windows_of_the_stretch_count() -> None:
-    plan = Plan({}, BASE + 123, 4)
+    plan = TrafficPlan({}, BASE + 123, 4)
     bus, road = plan.streams()
     truth = counting(plan, found(troubles(bus, "bus"), troubles(road, "road")))
     assert plan.ends_ms == [BASE + s * 1_000 for s in (1, 2, 3, 4)]
@@ -54,7 +62,7 @@ def test_only_windows_of_the_stretch_count() -> None:
 
 
 def test_the_buses_of_a_plan_are_on_time_first_and_then_fall_behind() -> None:
-    plan = Plan({}, BASE, 25)
+    plan = TrafficPlan({}, BASE, 25)
     bus, road = plan.streams()
     behind = {int((at - BASE) // 1_000): (at - made) / 1_000 for at, made in zip(bus.arrival_ms, bus.event_ms, strict=True)}
     assert behind[2] < 0.1 and behind[13] == pytest.approx(4.5, abs=0.6) and behind[22] == pytest.approx(8.3, abs=0.8)
@@ -62,11 +70,11 @@ def test_the_buses_of_a_plan_are_on_time_first_and_then_fall_behind() -> None:
 
 
 def test_the_page_tells_what_was_found_and_what_was_late() -> None:
-    plan = Plan({}, BASE, 3)
+    plan = TrafficPlan({}, BASE, 3)
     truth = {(BASE + 1_000, 1): (2, 1), (BASE + 1_000, 2): (1, 1), (BASE + 2_000, 1): (1, 1), (BASE + 2_000, 3): (1, 1)}
-    seen = Watched([(BASE + 3_000, BASE + 2_000, 3)], [(BASE + 500, 2_000, 0), (BASE + 2_500, 2_000, 1_234)])
+    seen = WatchedQuery([(BASE + 3_000, BASE + 2_000, 3)], [(BASE + 500, 2_000, 0), (BASE + 2_500, 2_000, 1_234)])
     events = {(BASE + 1_000, 1): (1, 1), (BASE + 1_000, 2): (1, 1), (BASE + 2_000, 1): (1, 1)}
-    played = Played(plan, truth, [0.0, 1.0, 2.0], [Outcome("fixed", seen, [2_000.0, 1_000.0], events)])
+    played = TrafficResult(plan, truth, [0.0, 1.0, 2.0], [TrafficOutcome("fixed", seen, [2_000.0, 1_000.0], events)])
 
     assert traffic_page.judged(played.outcomes[0], truth) == (3, 1, 0)
     html = traffic_page.page(played, 6_000)

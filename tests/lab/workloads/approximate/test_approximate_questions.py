@@ -8,19 +8,19 @@ import pandas as pd
 import pytest
 
 from headway.errors import SettingError
-from headway_lab.workloads.approximate import WORKLOADS, Question, Trips, Views, question, setting_named
+from headway_lab.workloads.approximate import WORKLOADS, SampledViews, TripDistances, WindowQuestion, question, setting_named
 from headway_lab.workloads.approximate import boroughs as boroughs_
 from headway_lab.workloads.approximate import kmeans as kmeans_
 from headway_lab.workloads.approximate import taxi as taxi_
 from headway_lab.workloads.approximate.kmeans import CENTRES, WIDTHS, answer, answers, clustered, points, tenths
+from headway_lab.workloads.hashing import xxhash64
 from headway_lab.workloads.taxi.trips import NAMES
-from headway_lab.workloads.ysb import xxhash64
 
 EPOCH = 1_700_000_002_000  # a window is under way
 ENDS = [EPOCH + 2_000, EPOCH + 5_000, EPOCH + 8_000]
 
 
-def slowly(asked: Question, until_ms: int) -> list[tuple[int, int, bool]]:
+def slowly(asked: WindowQuestion, until_ms: int) -> list[tuple[int, int, bool]]:
     """(event time, ad, whether it is a view) of every event, one by one, by the rules that `ysb.py` states."""
     made, i = [], 0
     size = len(asked.stream.gaps)
@@ -156,7 +156,7 @@ def test_the_exact_distance_is_that_of_the_points_of_a_window() -> None:
 
 def test_windows_that_leave_gaps_are_refused() -> None:
     with pytest.raises(SettingError, match=r"approximate\.slide_ms = 4000: expected 1 up to size_ms = 3000"):
-        Trips(question("taxi", "CC", 100, 3, 1, EPOCH).stream, 3_000, 4_000)
+        TripDistances(question("taxi", "CC", 100, 3, 1, EPOCH).stream, 3_000, 4_000)
 
 
 @pytest.mark.spark
@@ -185,7 +185,7 @@ def test_half_of_the_rows_stand_for_all_of_them(spark: Any) -> None:
     from headway.spark import approx
 
     setting = setting_named("CC")
-    asked = Views.over(setting, 4_000, 3_000, 5, EPOCH)
+    asked = SampledViews.over(setting, 4_000, 3_000, 5, EPOCH)
     intervals = spark.createDataFrame([(EPOCH, ENDS[1] + 200)], "since long, until long")
     rows = asked.rows(asked.stream.expand(intervals)).selectExpr("*", "0.5D as sampling_rate")
     said = asked.query(rows.where("xxhash64(arrival, ad_id, user_id) % 2 = 0"), approx).collect()

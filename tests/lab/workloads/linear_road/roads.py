@@ -7,7 +7,7 @@ import pytest
 
 from headway_lab.workloads import data
 from headway_lab.workloads.feed import Feed
-from headway_lab.workloads.linear_road.reports import BALANCE, EXPENDITURE, FIELDS, TRAVEL, Reports, columns
+from headway_lab.workloads.linear_road.reports import BALANCE, EXPENDITURE, FIELDS, TRAVEL, VehicleReports, columns
 from headway_lab.workloads.linear_road.traffic import Traffic
 
 needs_real_data = pytest.mark.skipif(data.folder() is None, reason="HEADWAY_DATA names no folder with the real input")
@@ -19,20 +19,20 @@ CROWDED = Traffic(
 )  # fmt: skip
 
 
-def reports(*rows: dict[str, Any]) -> Reports:
+def reports(*rows: dict[str, Any]) -> VehicleReports:
     """Reports from what is told of each: `s` is its time in seconds, a segment's number decides on the position."""
     full = [{"type": 0, "vid": 1, "spd": 30, "xway": 0, "lane": 2, "dir": 0, "seg": 5, **row} for row in rows]
     full = [{"pos": row["seg"] * 5_280 + 100, **row} for row in full]
     fields = {name: np.array([row.get(name, -1) for row in full], dtype=np.int64) for name in FIELDS}
-    return Reports(np.array([row["s"] * 1_000 for row in full], dtype=np.int64), fields)
+    return VehicleReports(np.array([row["s"] * 1_000 for row in full], dtype=np.int64), fields)
 
 
-def joined(*parts: Reports) -> Reports:
+def joined(*parts: VehicleReports) -> VehicleReports:
     fields = {name: np.concatenate([part[name] for part in parts]) for name in FIELDS}
-    return Reports(np.concatenate([part.event_ms for part in parts]), fields)
+    return VehicleReports(np.concatenate([part.event_ms for part in parts]), fields)
 
 
-def stands(vid: int, since: int, times: int, **more: Any) -> Reports:
+def stands(vid: int, since: int, times: int, **more: Any) -> VehicleReports:
     """A vehicle that reports `times` times from one place."""
     return reports(*({"s": since + 30 * i, "vid": vid, "spd": 0, **more} for i in range(times)))
 
@@ -46,5 +46,5 @@ def crowded_road(seconds: int = 16) -> Feed:
     asking += [{"s": i, "type": TRAVEL, "qid": i, "s_init": ways[i % 4][0], "s_end": ways[i % 4][1]} for i in range(100)]
     questions = reports(*asking)
     late = np.where(questions["type"] == TRAVEL, questions.event_ms * seconds // 100, seconds * 1_000 - 10)
-    both = joined(traffic.taken(np.flatnonzero(traffic["type"] == 0)), Reports(EPOCH + late, questions.fields))
+    both = joined(traffic.taken(np.flatnonzero(traffic["type"] == 0)), VehicleReports(EPOCH + late, questions.fields))
     return both.feed("crowded")

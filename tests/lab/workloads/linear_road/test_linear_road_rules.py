@@ -3,15 +3,15 @@
 import pytest
 from roads import joined, needs_real_data, reports, stands
 
-from headway_lab.workloads.linear_road.accidents import Half, Place, accidents, felt, halves
+from headway_lab.workloads.linear_road.accidents import HalfMinute, Place, accidents, felt, halves
 from headway_lab.workloads.linear_road.accounts import Charge, Crossing, balances, charges, journeys, notices, pressures
-from headway_lab.workloads.linear_road.reports import FEET, Reports, columns, real
+from headway_lab.workloads.linear_road.reports import FEET, VehicleReports, columns, real
 from headway_lab.workloads.linear_road.rules import Price, Statistic, average_speeds, prices, statistics, toll
 
 HERE = Place(xway=0, dir=0, lane=2, seg=5, pos=5 * FEET + 100)
 
 
-def jam(cars: int, spd: int = 20, s: int = 0, seg: int = 5) -> Reports:
+def jam(cars: int, spd: int = 20, s: int = 0, seg: int = 5) -> VehicleReports:
     """So many vehicles, numbered from 1000, that crawl through a segment at the same time."""
     return reports(*({"s": s, "vid": 1_000 + i, "spd": spd, "seg": seg} for i in range(cars)))
 
@@ -81,8 +81,8 @@ def test_half_minutes_see_an_accident_begin_and_go_on() -> None:
     rows = joined(stands(3, 0, 6), stands(4, 35, 6), reports({"s": 180, "vid": 3, "seg": 6}))
 
     assert halves(rows) == {
-        (120_000, HERE): Half(since_ms=125_000, fresh=True, vids=(3, 4)),
-        (150_000, HERE): Half(since_ms=150_000, fresh=False, vids=(3, 4)),
+        (120_000, HERE): HalfMinute(since_ms=125_000, fresh=True, vids=(3, 4)),
+        (150_000, HERE): HalfMinute(since_ms=150_000, fresh=False, vids=(3, 4)),
     }
 
 
@@ -102,7 +102,7 @@ def test_an_accident_frees_from_toll_from_the_next_minute_until_the_one_after_it
     assert {minute for minute, (_, pays) in known.items() if pays} == {1, 2, 5, 6}
 
 
-def drive(*segs: int, lane: int = 2, begin: int = 60) -> Reports:
+def drive(*segs: int, lane: int = 2, begin: int = 60) -> VehicleReports:
     """Vehicle 1 is in these segments, one report each; the last from `lane`."""
     last = len(segs) - 1
     rows = ({"s": begin + 30 * i, "seg": seg, "lane": lane if i == last else 2} for i, seg in enumerate(segs))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from headway_lab.experiments.scripts.virtual import making
-from headway_lab.experiments.scripts.virtual.script import DAY_MS, Action, Input, Query, Script
+from headway_lab.experiments.scripts.virtual.script import DAY_MS, Action, Script, ScriptInput, ScriptQuery
 
 LENGTH_MS = 20_000
 CLOSING_MS = 25_000  # fresh rows come so long after the script, so that every window can end
@@ -33,7 +33,7 @@ def script(seed: int, number: int) -> Script:
     return Script((query,), (*played, *([] if query.bounded else fresh)), LENGTH_MS, seed=drawn.seed)
 
 
-def _query(query: Query) -> Query:
+def _query(query: ScriptQuery) -> ScriptQuery:
     slide = query.slide_ms
     return replace(
         query,
@@ -48,7 +48,7 @@ def _query(query: Query) -> Query:
     )
 
 
-def _input(given: Input) -> Input:
+def _input(given: ScriptInput) -> ScriptInput:
     idle = given.idle_after_ms
     return replace(
         given,

@@ -12,19 +12,19 @@ from typing import Any
 
 from headway.model.offset import ControlOffset
 from headway.spark.channel.offset_text import offset_of
-from headway_lab.experiments.scripts.on_spark.stage import Part
-from headway_lab.experiments.scripts.virtual.engine import Ran, Row, SparkQuery
-from headway_lab.experiments.scripts.virtual.line import SHIFT_MS, Line
+from headway_lab.experiments.scripts.on_spark.stage import StagedScript
+from headway_lab.experiments.scripts.virtual.engine import BatchResult, ModelRow, SparkQuery
+from headway_lab.experiments.scripts.virtual.line import SHIFT_MS, VirtualLine
 from headway_lab.experiments.scripts.virtual.reports import beyond
-from headway_lab.experiments.scripts.virtual.script import Query
-from headway_lab.experiments.scripts.virtual.trace import Came, Kept, Look, Trace
+from headway_lab.experiments.scripts.virtual.script import ScriptQuery
+from headway_lab.experiments.scripts.virtual.trace import ArrivedRow, QueryTrace, ScriptTrace, SourceLook
 
-ReadIn = dict[str, dict[int, list[Came]]]  # by input: the rows in each entry of its source's own log
+ReadIn = dict[str, dict[int, list[ArrivedRow]]]  # by input: the rows in each entry of its source's own log
 Written = dict[int, dict[int, list[int]]]  # by batch, then by the window's end: ids
 
 
 @dataclass(frozen=True)
-class Logged:
+class LoggedBatch:
     """One entry of Spark's offset log."""
 
     batch: int
@@ -39,15 +39,15 @@ class Logged:
 class Record:
     """A trace that the laws can be held against, what the sinks have, and where the model differs."""
 
-    trace: Trace
-    kept: Kept
+    trace: ScriptTrace
+    kept: QueryTrace
     differs: list[str] = field(default_factory=list)
     late: set[int] = field(default_factory=set)  # ids in the side table, as late for at least one window
     aside: set[int] = field(default_factory=set)  # ids in the side table, as from the future
     stock: dict[int, set[int]] = field(default_factory=dict)  # by window end: what stock Spark put out
 
 
-def slowest_ms(parts: Sequence[Part]) -> int:
+def slowest_ms(parts: Sequence[StagedScript]) -> int:
     """How long a batch may have to wait for those of the others, which share its cores: as long as the longest, for each."""
     times = [
         logged.done_at - logged.timestamp
@@ -58,15 +58,15 @@ def slowest_ms(parts: Sequence[Part]) -> int:
     return max(times, default=0) * len(parts)
 
 
-def record(part: Part, end: int, batch_ms: int = 0) -> Record:
+def record(part: StagedScript, end: int, batch_ms: int = 0) -> Record:
     """Read everything that a script has left behind; `batch_ms` is what a batch may take there, with waiting."""
     first = replace(part.script.queries[0], fixed_ms=max(batch_ms, part.script.queries[0].fixed_ms))
-    kept = Kept(
+    kept = QueryTrace(
         SparkQuery(first.windows, dict.fromkeys(part.rows, SHIFT_MS), first.mode), {},
         away=part.away, anew=part.anew, ended=part.ended, last=part.query, starts=[at for at, _ in part.settings],
     )  # fmt: skip
-    made = Record(Trace(replace(part.script, queries=(first,)), {first.name: kept}, end=end), kept)
-    again = _Again(part, made, _read_in(part, part.folder / "checkpoints" / "headway"), _sink(part.folder / "headway"))
+    made = Record(ScriptTrace(replace(part.script, queries=(first,)), {first.name: kept}, end=end), kept)
+    again = _ModelReplay(part, made, _read_in(part, part.folder / "checkpoints" / "headway"), _sink(part.folder / "headway"))
     for logged in _log(part.folder / "checkpoints" / "headway", list(part.rows)):
         again.batch(logged)
     for row in _side_table(part.folder / "late", len(kept.spark.commits)):
@@ -77,10 +77,10 @@ def record(part: Part, end: int, batch_ms: int = 0) -> Record:
     return made
 
 
-class _Again:
+class _ModelReplay:
     """Runs the batches of a query once more, in the model."""
 
-    def __init__(self, part: Part, made: Record, read_in: ReadIn, sink: Written) -> None:
+    def __init__(self, part: StagedScript, made: Record, read_in: ReadIn, sink: Written) -> None:
         self.part, self.made, self.kept, self.spark = part, made, made.kept, made.kept.spark
         self.read_in, self.sink = read_in, sink
         self.run, self.control = 0, ControlOffset()
@@ -90,7 +90,7 @@ class _Again:
             known = {c.key for c in read}
             self.kept.rows[name] = read + [c for c in came if c.key not in known]
 
-    def batch(self, logged: Logged) -> None:
+    def batch(self, logged: LoggedBatch) -> None:
         """One entry of the offset log: what it read, and what came of it if it was committed."""
         self._in_run(_run_at(self.part, logged.timestamp))
         settings = self.part.settings[self.run - 1][1]
@@ -103,13 +103,13 @@ class _Again:
         begun = self.spark.begin({"control": logged.control, **counts}, logged.timestamp)
         if begun.watermark != logged.watermark:
             self.made.differs.append(f"batch {logged.batch} swept {logged.watermark}, the model {begun.watermark}")
-        look = Look(
+        look = SourceLook(
             settings, self.run, logged.timestamp, logged.timestamp, logged.timestamp, read, taken, self.control,
             logged.control, gated=True, batch=logged.batch,
         )  # fmt: skip
         self.kept.looks.append(look)
-        given = [Row(c.key, c.input, c.event) for rows in taken.values() for c in rows]
-        ran = self.spark.run(begun, given, Line().rows(self.control, logged.control))
+        given = [ModelRow(c.key, c.input, c.event) for rows in taken.values() for c in rows]
+        ran = self.spark.run(begun, given, VirtualLine().rows(self.control, logged.control))
         self.upto, self.control = upto, logged.control
         if logged.done_at is not None:
             self._in_run(_run_at(self.part, logged.done_at))  # another, if the first died in it
@@ -123,25 +123,25 @@ class _Again:
             self.run = run
             self.spark.restart(dict.fromkeys(self.part.rows, SHIFT_MS))
 
-    def _rows(self, name: str, entries: range) -> list[Came]:
+    def _rows(self, name: str, entries: range) -> list[ArrivedRow]:
         return [c for k in entries for c in self.read_in[name].get(k, [])]
 
-    def _compare(self, ran: Ran) -> None:
+    def _compare(self, ran: BatchResult) -> None:
         there = {end: set(keys) for end, keys in self.sink.get(ran.batch, {}).items()}
         if there != {end: set(keys) for end, keys in ran.out.items()}:
             self.made.differs.append(f"batch {ran.batch} put out {there}, the model {dict(ran.out)}")
 
 
-def _run_at(part: Part, at: int) -> int:
+def _run_at(part: StagedScript, at: int) -> int:
     """Counts from 1."""
     return max(1, sum(start <= at for start, _ in part.settings))
 
 
-def _horizon(query: Query, name: str) -> int | None:
+def _horizon(query: ScriptQuery, name: str) -> int | None:
     return next(i.horizon_ms for i in query.inputs if i.name == name)
 
 
-def _log(checkpoint: Path, names: list[str]) -> Iterator[Logged]:
+def _log(checkpoint: Path, names: list[str]) -> Iterator[LoggedBatch]:
     order = _order(checkpoint, names)
     for file in sorted((checkpoint / "offsets").glob("[0-9]*"), key=lambda f: int(f.name)):
         _, metadata, *lines = file.read_text().splitlines()
@@ -152,7 +152,7 @@ def _log(checkpoint: Path, names: list[str]) -> Iterator[Logged]:
         files = {n: -1 if o is None else o["logOffset"] for n, o in zip(order, of_files, strict=True)}
         commit = checkpoint / "commits" / file.name
         done = commit.stat().st_mtime_ns // 1_000_000 if commit.exists() else None
-        yield Logged(
+        yield LoggedBatch(
             int(file.name), told["batchWatermarkMs"], told["batchTimestampMs"], control,
             tuple(files[n] for n in names), done,
         )  # fmt: skip
@@ -166,7 +166,7 @@ def _order(checkpoint: Path, names: list[str]) -> list[str]:
     return [next(left) if name is None else name for name in found]
 
 
-def _read_in(part: Part, checkpoint: Path) -> ReadIn:
+def _read_in(part: StagedScript, checkpoint: Path) -> ReadIn:
     found: ReadIn = {name: {} for name in part.rows}
     for source in sorted((checkpoint / "sources").glob("[0-9]*")):
         seen: set[str] = set()

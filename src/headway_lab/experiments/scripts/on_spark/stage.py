@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from headway_lab.experiments.scripts.on_spark.cast import CLOSING_MS
-from headway_lab.experiments.scripts.virtual.script import Action, Query, Script, arrivals, kind_of
-from headway_lab.experiments.scripts.virtual.trace import Came
+from headway_lab.experiments.scripts.virtual.script import Action, Script, ScriptQuery, arrivals, kind_of
+from headway_lab.experiments.scripts.virtual.trace import ArrivedRow
 from headway_lab.harness.on_purpose import Fault, cut_lines, fail_controller
+from headway_lab.workloads.wall_clock import now_ms
 
 ALIGNED_MS = 10_000  # a script's midnight: windows that divide it begin with it
 STOCK_TRIGGER = "2 seconds"  # stock Spark with its own trigger takes all cores for itself
@@ -26,7 +27,7 @@ SCHEMA = "ts timestamp, id long"
 
 
 @dataclass
-class Sink:
+class BatchFileSink:
     """A file per batch, which appears whole or not at all; fails when it is told to."""
 
     folder: Path
@@ -46,15 +47,15 @@ class Sink:
 
 
 @dataclass
-class Part:
+class StagedScript:
     """One script on the stage, and what is known of it afterwards that no log says."""
 
     script: Script
     number: int
     folder: Path
-    rows: dict[str, list[Came]] = field(default_factory=dict)  # as they came, by file
-    files: dict[str, list[Came]] = field(default_factory=dict)  # by the file's name
-    settings: list[tuple[int, Query]] = field(default_factory=list)  # from when on, for each run
+    rows: dict[str, list[ArrivedRow]] = field(default_factory=dict)  # as they came, by file
+    files: dict[str, list[ArrivedRow]] = field(default_factory=dict)  # by the file's name
+    settings: list[tuple[int, ScriptQuery]] = field(default_factory=list)  # from when on, for each run
     away: list[tuple[int, int]] = field(default_factory=list)
     anew: list[int] = field(default_factory=list)  # when it was made known to a controller, or the controller began anew
     trouble: list[str] = field(default_factory=list)
@@ -65,7 +66,7 @@ class Part:
         return f"script_{self.number}"
 
     @property
-    def query(self) -> Query:
+    def query(self) -> ScriptQuery:
         return self.settings[-1][1] if self.settings else self.script.queries[0]
 
 
@@ -73,12 +74,12 @@ def play(
     spark: Any,
     scripts: Sequence[tuple[int, Script]],
     folder: Path,
-    over: Callable[[Part], bool] = lambda part: False,
-) -> tuple[list[Part], int]:
+    over: Callable[[StagedScript], bool] = lambda part: False,
+) -> tuple[list[StagedScript], int]:
     """All of them, from their midnight to their end, or until they are over; and when that was."""
     import headway as hw
 
-    parts = [Part(script, number, folder / str(number)) for number, script in scripts]
+    parts = [StagedScript(script, number, folder / str(number)) for number, script in scripts]
     for part in parts:
         for i in part.script.queries[0].inputs:
             (part.folder / "rows" / i.name).mkdir(parents=True)
@@ -86,9 +87,9 @@ def play(
         for kind in ("headway", "stock"):
             (part.folder / kind).mkdir()
     with hw.Runtime(spark, journal=folder / "journal.db") as rt:
-        acts = [Act(rt, part, parts) for part in parts]
-        _all(acts, Act.begin)
-        midnight = -(-(_now() + 1_000) // ALIGNED_MS) * ALIGNED_MS
+        acts = [QueryPair(rt, part, parts) for part in parts]
+        _all(acts, QueryPair.begin)
+        midnight = -(-(now_ms() + 1_000) // ALIGNED_MS) * ALIGNED_MS
         end = midnight + max(script.length_ms for _, script in scripts) + CLOSING_MS
         done = threading.Event()
         writer = threading.Thread(target=_write, args=(parts, midnight, done))
@@ -96,38 +97,38 @@ def play(
         _all(acts, lambda act: act.play(midnight, end, over))
         done.set()
         writer.join()
-        now = _now()
-        _all(acts, Act.stop)
+        now = now_ms()
+        _all(acts, QueryPair.stop)
     return parts, now
 
 
 @dataclass
-class Act:
+class QueryPair:
     """One script's two queries."""
 
     rt: Any
-    part: Part
-    all: Sequence[Part]
+    part: StagedScript
+    all: Sequence[StagedScript]
     runs: int = 0
     query: Any = None
     stock: Any = None
 
     def __post_init__(self) -> None:
-        self.sink, self.stock_sink = Sink(self.part.folder / "headway"), Sink(self.part.folder / "stock")
+        self.sink, self.stock_sink = BatchFileSink(self.part.folder / "headway"), BatchFileSink(self.part.folder / "stock")
 
     def begin(self) -> None:
         """Before the script's midnight; but a run that ends with its rows begins when there are some."""
         if not self.part.query.bounded:
             self.start(self.part.query)
 
-    def start(self, query: Query) -> None:
+    def start(self, query: ScriptQuery) -> None:
         self.runs += 1
-        self.part.settings.append((_now(), query))
+        self.part.settings.append((now_ms(), query))
         self.query = self._start(query, headway=True)
-        self.part.anew.append(_now())
+        self.part.anew.append(now_ms())
         self.stock = self._start(query, headway=False)
 
-    def _start(self, query: Query, headway: bool) -> Any:
+    def _start(self, query: ScriptQuery, headway: bool) -> Any:
         inputs = [self._input(query, n, headway) for n in range(len(query.inputs))]
         rows = inputs[0] if len(inputs) == 1 else inputs[0].unionByName(inputs[1])
         windows = rows.selectExpr(
@@ -145,7 +146,7 @@ class Act:
             return self.rt.start(writer, name=self.part.name, checkpoint=checkpoint)
         return writer.queryName(f"{self.part.name}_stock").option("checkpointLocation", checkpoint).start()
 
-    def _input(self, query: Query, n: int, headway: bool) -> Any:
+    def _input(self, query: ScriptQuery, n: int, headway: bool) -> Any:
         given = query.inputs[n]
         reader = self.rt.spark.readStream.schema(SCHEMA)
         if given.limit is not None:
@@ -161,7 +162,7 @@ class Act:
 
     # ---- what happens to them
 
-    def play(self, midnight: int, end: int, over: Callable[[Part], bool]) -> None:
+    def play(self, midnight: int, end: int, over: Callable[[StagedScript], bool]) -> None:
         if self.part.query.bounded:  # two nights
             self._until(midnight + self.part.script.length_ms // 2)
             self.start(self.part.query)
@@ -174,9 +175,9 @@ class Act:
                     self._do(action)
         self._until(end, over)
 
-    def _until(self, moment: int, over: Callable[[Part], bool] = lambda part: False) -> None:
+    def _until(self, moment: int, over: Callable[[StagedScript], bool] = lambda part: False) -> None:
         """Wait; meanwhile a query that was made to fail is started again, and one that failed by itself is told of."""
-        while (left := moment - _now()) > 0 and not over(self.part):
+        while (left := moment - now_ms()) > 0 and not over(self.part):
             if not self.part.query.bounded and not self.query.isActive:
                 self._again(self.part.query, 300)
             time.sleep(min(0.1, left / 1000))
@@ -192,17 +193,17 @@ class Act:
             case "controller":
                 fail_controller(self.rt)
                 for part in self.all:
-                    part.anew.append(_now() + NOTICED_MS)
+                    part.anew.append(now_ms() + NOTICED_MS)
             case "hang-up":
                 cut_lines(self.rt, [self.part.name])
-                self.part.anew.append(_now() + NOTICED_MS)
+                self.part.anew.append(now_ms() + NOTICED_MS)
 
-    def _again(self, query: Query, down_ms: int) -> None:
-        began = _now()
+    def _again(self, query: ScriptQuery, down_ms: int) -> None:
+        began = now_ms()
         self.stop()
         time.sleep(down_ms / 1000)
         self.start(query)
-        self.part.away.append((began, _now() + 1_000))
+        self.part.away.append((began, now_ms() + 1_000))
 
     def stop(self) -> None:
         for query in (self.query, self.stock):
@@ -213,11 +214,11 @@ class Act:
             query.stop()
 
 
-def _write(parts: Sequence[Part], midnight: int, done: threading.Event) -> None:
+def _write(parts: Sequence[StagedScript], midnight: int, done: threading.Event) -> None:
     """Every row of every script, when it comes in, until all is over."""
     key = 0
     for at, together in groupby(_coming(parts), key=lambda row: row[0]):
-        if done.wait(max(0, midnight + at - _now()) / 1000):
+        if done.wait(max(0, midnight + at - now_ms()) / 1000):
             return
         for (number, name), rows in groupby(sorted(together, key=_source), key=_source):
             part = next(p for p in parts if p.number == number)
@@ -226,17 +227,17 @@ def _write(parts: Sequence[Part], midnight: int, done: threading.Event) -> None:
                 key += 1
                 moment = None if event is None else midnight + event
                 lines.append(json.dumps({"ts": None if moment is None else _iso(moment), "id": key}))
-                came.append(Came(key, part.query.name, name, 0, moment, kind))
+                came.append(ArrivedRow(key, part.query.name, name, 0, moment, kind))
             file = part.folder / "rows" / name / f"{key}.json"
             hidden = file.with_name(f".{file.name}")
             hidden.write_text("\n".join(lines))
             hidden.rename(file)
-            now = _now()
+            now = now_ms()
             part.files[file.name] = [replace(c, at=now) for c in came]
             part.rows[name] += part.files[file.name]
 
 
-def _coming(parts: Sequence[Part]) -> Iterator[tuple[int, int, str, int | None, str]]:
+def _coming(parts: Sequence[StagedScript]) -> Iterator[tuple[int, int, str, int | None, str]]:
     found = [
         (at // 100 * 100, part.number, action["input"], event, kind_of(action))
         for part in parts
@@ -251,11 +252,11 @@ def _source(row: tuple[int, int, str, int | None, str]) -> tuple[int, str]:
     return row[1], row[2]
 
 
-def _all(acts: Sequence[Act], do: Callable[[Act], None]) -> None:
+def _all(acts: Sequence[QueryPair], do: Callable[[QueryPair], None]) -> None:
     """Each in a thread of its own; what one of them raises is raised."""
     failed: list[BaseException] = []
 
-    def one(act: Act) -> None:
+    def one(act: QueryPair) -> None:
         try:
             do(act)
         except BaseException as error:
@@ -276,7 +277,3 @@ def _ms(ms: int) -> str:
 
 def _iso(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="milliseconds")
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

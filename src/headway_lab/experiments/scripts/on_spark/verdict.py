@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from headway_lab.experiments.scripts.on_spark.record import Record
-from headway_lab.experiments.scripts.on_spark.stage import Part
-from headway_lab.experiments.scripts.virtual.laws import broken, late_rows_are_counted, rows_set_aside_are_counted
+from headway_lab.experiments.scripts.on_spark.stage import StagedScript
+from headway_lab.experiments.scripts.virtual.laws import broken
 from headway_lab.experiments.scripts.virtual.reasons import Evidence
+from headway_lab.experiments.scripts.virtual.row_laws import late_rows_are_counted, rows_set_aside_are_counted
 
 COUNTED = {late_rows_are_counted.__name__, rows_set_aside_are_counted.__name__}  # the side table is exact, and held instead
 
@@ -28,7 +29,7 @@ class Verdict:
     wrong: list[str] = field(default_factory=list)
 
 
-def judged(part: Part, record: Record) -> Verdict:
+def judged(part: StagedScript, record: Record) -> Verdict:
     """Hold everything against it."""
     kept = record.kept
     refused = {key for look in kept.batches if look.ran for _, key in look.ran.refused}

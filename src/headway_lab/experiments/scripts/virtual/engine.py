@@ -26,7 +26,7 @@ Offsets = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ModelRow:
     """A row as Spark reads it; its time in milliseconds, or None."""
 
     key: Key
@@ -35,7 +35,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class WindowShape:
     """Tumbling windows, or sliding ones."""
 
     size_ms: int
@@ -48,7 +48,7 @@ class Windows:
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class PlannedBatch:
     """One entry of the offset log."""
 
     batch: int
@@ -58,7 +58,7 @@ class Logged:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class BatchResult:
     """What a batch did, before it is committed."""
 
     batch: int
@@ -74,10 +74,10 @@ class Ran:
 class SparkQuery:
     """A query's logs and state. Restart it as often as you like: what is in memory only is forgotten then."""
 
-    windows: Windows
+    windows: WindowShape
     delays: Mapping[str, int]  # by watermarked input
     mode: Mode = "append"
-    log: list[Logged] = field(default_factory=list)
+    log: list[PlannedBatch] = field(default_factory=list)
     commits: list[int] = field(default_factory=list)  # the watermark after each batch
     state: dict[int, tuple[Key, ...]] = field(default_factory=dict)
     sink: dict[int, Mapping[int, tuple[Key, ...]]] = field(default_factory=dict)  # by batch, which makes it idempotent
@@ -89,7 +89,7 @@ class SparkQuery:
     def __post_init__(self) -> None:
         self.restart()
 
-    def restart(self, delays: Mapping[str, int] | None = None) -> Logged | None:
+    def restart(self, delays: Mapping[str, int] | None = None) -> PlannedBatch | None:
         """Begin from the logs; returns the batch that has to be run again, if there is one."""
         self.delays = self.delays if delays is None else delays
         self._operators, self._swept = dict.fromkeys(self.delays), None
@@ -106,12 +106,12 @@ class SparkQuery:
         """Whether Spark would run a batch up to these offsets."""
         return end != self.offsets or (self._swept is not None and self.watermark > self._swept)
 
-    def begin(self, end: Offsets, timestamp: int) -> Logged:
+    def begin(self, end: Offsets, timestamp: int) -> PlannedBatch:
         """Write the next batch to the offset log."""
-        self.log.append(Logged(len(self.log), end, self.watermark, timestamp))
+        self.log.append(PlannedBatch(len(self.log), end, self.watermark, timestamp))
         return self.log[-1]
 
-    def run(self, logged: Logged, rows: Iterable[Row], control: Iterable[int] = ()) -> Ran:
+    def run(self, logged: PlannedBatch, rows: Iterable[ModelRow], control: Iterable[int] = ()) -> BatchResult:
         """What the batch does with these rows. Control rows move every input's watermark and are in no window."""
         late = self.log[logged.batch - 1].watermark if logged.batch else 0
         kept: list[tuple[int, Key]] = []
@@ -127,7 +127,7 @@ class SparkQuery:
             for name in self.delays:
                 newest[name] = max(newest.get(name, moment), moment)
         out = self._out(kept, logged.watermark)
-        return Ran(logged.batch, late, logged.watermark, tuple(kept), tuple(refused), out, newest)
+        return BatchResult(logged.batch, late, logged.watermark, tuple(kept), tuple(refused), out, newest)
 
     def _out(self, kept: list[tuple[int, Key]], swept: int) -> dict[int, tuple[Key, ...]]:
         touched: dict[int, tuple[Key, ...]] = {}
@@ -138,12 +138,12 @@ class SparkQuery:
         closed = {end: keys for end, keys in self.state.items() if end <= swept}
         return closed | {end: keys for end, keys in touched.items() if end <= swept}
 
-    def put_out(self, ran: Ran) -> None:
+    def put_out(self, ran: BatchResult) -> None:
         """Give the batch to the sink, which takes a batch twice."""
         if self.sink.setdefault(ran.batch, ran.out) != ran.out:
             self.torn.append(ran.batch)
 
-    def commit(self, ran: Ran) -> None:
+    def commit(self, ran: BatchResult) -> None:
         """The batch is done: state, watermark and commit log."""
         for end, key in ran.kept:
             self.state[end] = (*self.state.get(end, ()), key)

@@ -18,7 +18,7 @@ LOST_MS = 1_000  # between two batches of a query that has lost its gate
 
 
 @dataclass
-class Line:
+class VirtualLine:
     """One query's control source, for one run of the query after the other."""
 
     patience_ms: dict[str, int] = field(default_factory=dict)  # by input

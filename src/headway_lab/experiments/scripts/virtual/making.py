@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from headway_lab.experiments.scripts.virtual.script import DAY_MS, Action, Input, Query, Script
+from headway_lab.experiments.scripts.virtual.script import DAY_MS, Action, Script, ScriptInput, ScriptQuery
 
 HOUR_MS = 3_600_000
 YEAR_9999_MS = 251_882_697_600_000  # after BASE
@@ -41,13 +41,13 @@ def script(seed: int, number: int) -> Script:
     )
 
 
-def _query(dice: Random, name: str) -> Query:
+def _query(dice: Random, name: str) -> ScriptQuery:
     window, slide = dice.choice(WINDOWS)
     inputs = tuple(_input(dice, label) for label in ("ab" if dice.random() < 0.3 else "a"))
     if dice.random() < 0.15:  # as stock Spark, to the letter
         inputs = tuple(replace(i, idle_after_ms=None, horizon_ms=None) for i in inputs)
     bounded = dice.random() < 0.08
-    return Query(
+    return ScriptQuery(
         name, inputs, window, slide,
         mode="update" if dice.random() < 0.15 else "append",
         trigger_ms=0 if bounded or dice.random() < 0.85 else dice.choice((1_000, 5_000, 30_000)),
@@ -59,9 +59,9 @@ def _query(dice: Random, name: str) -> Query:
     )  # fmt: skip
 
 
-def _input(dice: Random, name: str) -> Input:
+def _input(dice: Random, name: str) -> ScriptInput:
     limit = dice.choice((1, 3, 10, 40)) if dice.random() < 0.12 else None
-    return Input(
+    return ScriptInput(
         name,
         dice.choice(PATIENCES),
         dice.choice((10_000, 10_000, 5_000, 2_000, 20_000, None)),
@@ -72,7 +72,7 @@ def _input(dice: Random, name: str) -> Input:
     )
 
 
-def _rows(dice: Random, query: Query, given: Input, length: int) -> list[Action]:
+def _rows(dice: Random, query: ScriptQuery, given: ScriptInput, length: int) -> list[Action]:
     """The life of one input: stretches of rows, one after the other."""
     to: dict[str, Any] = {"query": query.name, "input": given.name}
     found: list[Action] = []
@@ -86,7 +86,7 @@ def _rows(dice: Random, query: Query, given: Input, length: int) -> list[Action]
     return found
 
 
-def _stretch(dice: Random, to: dict[str, Any], given: Input, query: Query, at: int, until: int) -> list[Action]:
+def _stretch(dice: Random, to: dict[str, Any], given: ScriptInput, query: ScriptQuery, at: int, until: int) -> list[Action]:
     every = dice.choice((200, 500, 500, 1_000, 2_500))
     delays = dice.choice(([50], [50, 200], [0], [20, 400, 90], [given.patience_ms, 50], [1_500, 50]))
     stream = {"do": "stream", "at": at, "until": until, **to, "every": every, "delays": delays}
@@ -108,7 +108,7 @@ def _stretch(dice: Random, to: dict[str, Any], given: Input, query: Query, at: i
     return [stream | {"kind": kind}]
 
 
-def _odd_rows(dice: Random, to: dict[str, Any], query: Query, given: Input, length: int) -> Action:
+def _odd_rows(dice: Random, to: dict[str, Any], query: ScriptQuery, given: ScriptInput, length: int) -> Action:
     """A few rows that somebody did not think of."""
     at = dice.randrange(0, length, 100)
     slide = query.slide_ms or query.window_ms
@@ -124,7 +124,7 @@ def _odd_rows(dice: Random, to: dict[str, Any], query: Query, given: Input, leng
     return {"do": "rows", "at": at, **to, "kind": kind, "events": events[kind]}
 
 
-def _trouble(dice: Random, queries: tuple[Query, ...], length: int) -> Action:
+def _trouble(dice: Random, queries: tuple[ScriptQuery, ...], length: int) -> Action:
     at, query = dice.randrange(500, length, 50), dice.choice(queries).name
     down = dice.choice((0, 300, 2_000, 8_000, 20_000))
     return dice.choice((

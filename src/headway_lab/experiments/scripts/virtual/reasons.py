@@ -20,17 +20,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headway.loop.liveness import LIVE_MEMORY
-from headway_lab.experiments.scripts.virtual.engine import Row, SparkQuery
+from headway_lab.experiments.scripts.virtual.engine import ModelRow, SparkQuery
 from headway_lab.experiments.scripts.virtual.reports import AHEAD_MS
-from headway_lab.experiments.scripts.virtual.script import BASE, Input
-from headway_lab.experiments.scripts.virtual.trace import Kept, Look, Trace
+from headway_lab.experiments.scripts.virtual.script import BASE, ScriptInput
+from headway_lab.experiments.scripts.virtual.trace import QueryTrace, ScriptTrace, SourceLook
 
 MOST_AHEAD_MS = 10_000  # a window is announced no sooner before its end
 CLOCK_MS = 5  # our moments are cut to milliseconds more than once
 Reason = Literal["rows", "clock", "idle", "left out"]
 
 
-def stock_batches(kept: Kept) -> Iterator[tuple[Look, SparkQuery, set[tuple[int, int]]]]:
+def stock_batches(kept: QueryTrace) -> Iterator[tuple[SourceLook, SparkQuery, set[tuple[int, int]]]]:
     """Stock Spark on the same batches, with the rows that were not set aside: after each, its state and what it refused.
 
     It restarts where the query did, and its watermark goes by the rows with the user's patience.
@@ -40,7 +40,7 @@ def stock_batches(kept: Kept) -> Iterator[tuple[Look, SparkQuery, set[tuple[int,
         if look.done_run != run:
             run = look.done_run
             spark.restart({i.name: i.patience_ms for i in look.query.inputs})
-        rows = [Row(r.key, r.input, r.event) for of_input in look.taken.values() for r in of_input]
+        rows = [ModelRow(r.key, r.input, r.event) for of_input in look.taken.values() for r in of_input]
         ran = spark.run(spark.begin({"batch": look.batch}, look.wall), rows)
         spark.commit(ran)
         yield look, spark, set(ran.refused)
@@ -50,21 +50,21 @@ def stock_batches(kept: Kept) -> Iterator[tuple[Look, SparkQuery, set[tuple[int,
 class Evidence:
     """What could be known of one query at any moment."""
 
-    trace: Trace
-    kept: Kept
+    trace: ScriptTrace
+    kept: QueryTrace
 
     def __post_init__(self) -> None:
         self.looks = sorted(self.kept.looks, key=lambda look: look.granted_at)
         self.batches = sorted(self.kept.batches, key=lambda look: look.batch or 0)
         self._known: dict[int, dict[str, Reason | None]] = {}
 
-    def announcing(self, end: int) -> Look | None:
+    def announcing(self, end: int) -> SourceLook | None:
         return next((look for look in self.batches if look.end.wm >= end), None)
 
-    def sweeping(self, end: int) -> Look | None:
+    def sweeping(self, end: int) -> SourceLook | None:
         return next((look for look in self.batches if look.ran is not None and look.ran.swept >= end), None)
 
-    def before(self, at: int, run: int | None = None) -> list[Look]:
+    def before(self, at: int, run: int | None = None) -> list[SourceLook]:
         """Looks that were over by then; if a run is named, those that it began, or ran again because they were logged."""
         return [
             look
@@ -74,7 +74,7 @@ class Evidence:
             and (look.batch is None or (look.done_at is not None and look.done_at <= at))
         ]
 
-    def known(self, at: int, run: int) -> list[Look]:
+    def known(self, at: int, run: int) -> list[SourceLook]:
         """Of those, the ones that a controller had heard of."""
         return [x for x in self.before(at, run) if x.batch is None or (x.told_at is not None and x.told_at <= at)]
 
@@ -82,7 +82,7 @@ class Evidence:
         """Newest event time read before - patience; 0 if there was none."""
         return max((e - setting(look, name).patience_ms for look in self.before(at) if (e := newest(look, name))), default=0)
 
-    def reasons(self, end: int, announced: Look | None, swept: Look) -> dict[str, Reason | None]:
+    def reasons(self, end: int, announced: SourceLook | None, swept: SourceLook) -> dict[str, Reason | None]:
         """Why each input let the window be swept; None for one that should not have."""
         if end not in self._known:
             found = {i.name: self._reason(i.name, end, announced, swept) for i in swept.query.inputs}
@@ -90,7 +90,7 @@ class Evidence:
             self._known[end] = dict.fromkeys(found) if alone else found
         return self._known[end]
 
-    def _reason(self, name: str, end: int, announced: Look | None, swept: Look) -> Reason | None:
+    def _reason(self, name: str, end: int, announced: SourceLook | None, swept: SourceLook) -> Reason | None:
         if self.rows_bound(name, swept.granted_at) >= end:
             return "rows"
         if announced is None or not announced.gated or by_rows_only(announced, name):
@@ -99,7 +99,7 @@ class Evidence:
             return "clock"
         return self._idle(name, end, announced, swept)
 
-    def _live(self, name: str, end: int, announced: Look, swept: Look) -> bool:
+    def _live(self, name: str, end: int, announced: SourceLook, swept: SourceLook) -> bool:
         """By the last look before the window was announced; and if that was ahead of its end, by the last before its end."""
         patience, until = setting(announced, name).patience_ms, max(announced.granted_at, min(end, swept.granted_at))
         if not swept.gated or any(announced.granted_at < anew <= swept.granted_at for anew in self.kept.anew):
@@ -121,14 +121,14 @@ class Evidence:
         wall = self.trace.wall_off(then)
         return [(0, 0)] + [(wall, wall)] * (wall != 0 and wall == self.trace.wall_off(now))
 
-    def _idle(self, name: str, end: int, announced: Look, swept: Look) -> Reason | None:
+    def _idle(self, name: str, end: int, announced: SourceLook, swept: SourceLook) -> Reason | None:
         """It had been silent for long enough when the window was announced, by the looks before, or when it was swept."""
         for moment in (announced.granted_at, swept.granted_at):
             if reason := self._idle_at(moment, name, end, announced, swept):
                 return reason
         return None
 
-    def _idle_at(self, moment: int, name: str, end: int, announced: Look, swept: Look) -> Reason | None:
+    def _idle_at(self, moment: int, name: str, end: int, announced: SourceLook, swept: SourceLook) -> Reason | None:
         given = setting(announced, name)
         looks = self.known(moment, announced.run)
         if not looks or given.idle_after_ms is None:
@@ -142,7 +142,7 @@ class Evidence:
         over = any(swept.granted_at + off >= end + given.patience_ms - CLOCK_MS for off in clocks)
         return "idle" if live and over else "left out"
 
-    def _fresh(self, look: Look, name: str) -> bool:
+    def _fresh(self, look: SourceLook, name: str) -> bool:
         """Whether its newest row was read within patience of its event time, by one clock or the other."""
         patience, events = setting(look, name).patience_ms, [r.event for r in look.taken[name] if r.event is not None]
         return any(
@@ -152,21 +152,21 @@ class Evidence:
         )
 
 
-def newest(look: Look, name: str) -> int | None:
+def newest(look: SourceLook, name: str) -> int | None:
     """The newest event time that a look found in an input."""
     return max((r.event for r in look.taken[name] if r.event is not None), default=None)
 
 
-def setting(look: Look, name: str) -> Input:
+def setting(look: SourceLook, name: str) -> ScriptInput:
     return next(i for i in look.query.inputs if i.name == name)
 
 
-def by_rows_only(look: Look, name: str) -> bool:
+def by_rows_only(look: SourceLook, name: str) -> bool:
     """Whether nothing but rows may move the watermark of this input, however long it is silent."""
     return look.query.bounded or setting(look, name).idle_after_ms is None
 
 
-def portions(look: Look) -> bool:
+def portions(look: SourceLook) -> bool:
     """Whether some source may have handed out less than it had: then no clock tells how far the stream is."""
     return any(i.limited for i in look.query.inputs)
 

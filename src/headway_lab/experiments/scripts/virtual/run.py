@@ -8,15 +8,15 @@ from typing import Any
 
 from headway_lab.experiments.scripts.virtual import making
 from headway_lab.experiments.scripts.virtual.laws import Violation, broken
-from headway_lab.experiments.scripts.virtual.script import Action, Input, Query, Script, kind_of
-from headway_lab.experiments.scripts.virtual.trace import Trace
-from headway_lab.experiments.scripts.virtual.world import Maker, World, real
+from headway_lab.experiments.scripts.virtual.script import Action, Script, ScriptInput, ScriptQuery, kind_of
+from headway_lab.experiments.scripts.virtual.trace import ScriptTrace
+from headway_lab.experiments.scripts.virtual.world import Maker, ScriptWorld, real
 
 CHUNK = 10  # scripts that one process plays before it tells
 
 
 @dataclass
-class Tally:
+class SweepTally:
     """What some scripts were made of, and what came of it."""
 
     scripts: int = 0
@@ -29,7 +29,7 @@ class Tally:
     laws: Counter[str] = field(default_factory=Counter)
     bad: list[tuple[int, list[Violation]]] = field(default_factory=list)  # by number
 
-    def add(self, number: int, trace: Trace, violations: list[Violation]) -> None:
+    def add(self, number: int, trace: ScriptTrace, violations: list[Violation]) -> None:
         self.scripts += 1
         kinds = Counter(map(kind_of, trace.script.actions))
         self.actions += kinds
@@ -43,7 +43,7 @@ class Tally:
             self.laws.update({v.law for v in violations})
             self.bad.append((number, violations))
 
-    def join(self, other: "Tally") -> None:
+    def join(self, other: "SweepTally") -> None:
         self.scripts += other.scripts
         self.rows += other.rows
         self.batches += other.batches
@@ -54,13 +54,13 @@ class Tally:
         self.bad += other.bad
 
 
-def judged(script: Script, make: Maker = real) -> tuple[Trace, list[Violation]]:
+def judged(script: Script, make: Maker = real) -> tuple[ScriptTrace, list[Violation]]:
     """Play a script and hold the laws against it."""
-    trace = World(script, make).play()
+    trace = ScriptWorld(script, make).play()
     return trace, broken(trace)
 
 
-def sweep(seed: int, numbers: range, jobs: int, make: Maker = real) -> Iterator[Tally]:
+def sweep(seed: int, numbers: range, jobs: int, make: Maker = real) -> Iterator[SweepTally]:
     """Many scripts of a seed, some at a time."""
     chunks = [(seed, range(n, min(n + CHUNK, numbers.stop)), make) for n in range(numbers.start, numbers.stop, CHUNK)]
     if jobs == 1:
@@ -70,9 +70,9 @@ def sweep(seed: int, numbers: range, jobs: int, make: Maker = real) -> Iterator[
         yield from pool.map(_some, chunks)
 
 
-def _some(task: tuple[int, range, Maker]) -> Tally:
+def _some(task: tuple[int, range, Maker]) -> SweepTally:
     seed, numbers, make = task
-    tally = Tally()
+    tally = SweepTally()
     for number in numbers:
         tally.add(number, *judged(making.script(seed, number), make))
     return tally
@@ -135,12 +135,12 @@ def _plainer(action: Action) -> Iterator[Action]:
         yield action | {"down": 300}
 
 
-def _plainer_query(query: Query) -> Iterator[Query]:
+def _plainer_query(query: ScriptQuery) -> Iterator[ScriptQuery]:
     if len(query.inputs) > 1:
         yield from (replace(query, inputs=(i,)) for i in query.inputs)
-    yield from _usual(query, Query(), ("name", "inputs"))
+    yield from _usual(query, ScriptQuery(), ("name", "inputs"))
     for n, given in enumerate(query.inputs):
-        for other in _usual(given, Input(), ("name",)):
+        for other in _usual(given, ScriptInput(), ("name",)):
             yield replace(query, inputs=(*query.inputs[:n], other, *query.inputs[n + 1 :]))
 
 

@@ -24,7 +24,7 @@ from typing import Any
 from headway.errors import SettingError
 from headway.model.deadline import Deadlines, window
 from headway.model.message import InputSpec, QuerySpec
-from headway_lab.experiments.scripts.virtual.engine import Mode, Windows
+from headway_lab.experiments.scripts.virtual.engine import Mode, WindowShape
 
 BASE = 1_699_920_000_000  # a midnight: windows of any length that divides a day begin with it
 DAY_MS = 86_400_000
@@ -34,7 +34,7 @@ Action = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class ScriptInput:
     """One watermarked input."""
 
     name: str = "a"
@@ -51,11 +51,11 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class ScriptQuery:
     """One query, and what its batches cost."""
 
     name: str = "q"
-    inputs: tuple[Input, ...] = (Input(),)
+    inputs: tuple[ScriptInput, ...] = (ScriptInput(),)
     window_ms: int = 3_000
     slide_ms: int | None = None
     mode: Mode = "append"
@@ -67,8 +67,8 @@ class Query:
     starts_ms: int = 0
 
     @property
-    def windows(self) -> Windows:
-        return Windows(self.window_ms, self.slide_ms or self.window_ms)
+    def windows(self) -> WindowShape:
+        return WindowShape(self.window_ms, self.slide_ms or self.window_ms)
 
     @property
     def spec(self) -> QuerySpec:
@@ -81,9 +81,9 @@ class Query:
             fresh_ms=FRESH_MS if self.mode == "update" else None,
         )  # fmt: skip
 
-    def changed(self, settings: dict[str, Any]) -> "Query":
+    def changed(self, settings: dict[str, Any]) -> "ScriptQuery":
         """The same query with other settings; those of inputs hold for all of them."""
-        of_inputs = {k: v for k, v in settings.items() if k in {f.name for f in fields(Input)}}
+        of_inputs = {k: v for k, v in settings.items() if k in {f.name for f in fields(ScriptInput)}}
         own = {k: v for k, v in settings.items() if k not in of_inputs}
         return replace(self, inputs=tuple(replace(i, **of_inputs) for i in self.inputs), **own)
 
@@ -92,7 +92,7 @@ class Query:
 class Script:
     """What is played."""
 
-    queries: tuple[Query, ...] = (Query(),)
+    queries: tuple[ScriptQuery, ...] = (ScriptQuery(),)
     actions: tuple[Action, ...] = ()
     length_ms: int = 60_000
     slots: int = 1
@@ -114,7 +114,8 @@ def from_json(text: str) -> Script:
     try:
         told = json.loads(text)
         queries = tuple(
-            Query(**{**q, "inputs": tuple(Input(**i) for i in q.get("inputs", [{}]))}) for q in told.pop("queries", [{}])
+            ScriptQuery(**{**q, "inputs": tuple(ScriptInput(**i) for i in q.get("inputs", [{}]))})
+            for q in told.pop("queries", [{}])
         )
         script = Script(queries, tuple(told.pop("actions", ())), **told)
     except (ValueError, TypeError, AttributeError) as error:
@@ -125,9 +126,9 @@ def from_json(text: str) -> Script:
     return script
 
 
-def _unusual(query: Query) -> dict[str, Any]:
-    inputs = [_differs(asdict(i), asdict(Input())) for i in query.inputs]
-    rest = _differs({k: v for k, v in asdict(query).items() if k != "inputs"}, asdict(Query()))
+def _unusual(query: ScriptQuery) -> dict[str, Any]:
+    inputs = [_differs(asdict(i), asdict(ScriptInput())) for i in query.inputs]
+    rest = _differs({k: v for k, v in asdict(query).items() if k != "inputs"}, asdict(ScriptQuery()))
     return rest | ({"inputs": inputs} if inputs != [{}] else {})
 
 
