@@ -10,16 +10,16 @@ from headway.model.time import WallMs
 from headway.sim.delays import Constant, Uniform
 from headway.sim.operators import Engine, Machine
 from headway.sim.pipelines import PIPELINES, ysb
-from headway_lab.experiments.simulator.paper import BY_OPERATOR, HOLDS, ORDERS
+from headway_lab.experiments.simulator.paper import ORDERS
 
 SMALL = Machine(cores=2)
 
 
 def engine(order: str = "klink", queries: int = 8, rate: float = 5_000, machine: Machine = SMALL, **more: object) -> Engine:
     pipeline = replace(ysb(), events_per_s=rate)
+    by = ORDERS[order]
     return Engine(
-        pipeline, queries, ORDERS[order], Uniform(0, 500), machine=machine, by_operator=order in BY_OPERATOR,
-        holds=order in HOLDS, **more
+        pipeline, queries, by.policy, Uniform(0, 500), machine=machine, by_operator=by.by_operator, holds=by.holds, **more
     )  # type: ignore[arg-type]  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def in_flight(e: Engine) -> np.ndarray:
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_every_event_is_somewhere(order: str, nodes: int) -> None:
-    e = engine(order, nodes=nodes, memory_policy=order == "klink")
+    e = engine(order, nodes=nodes, memory_policy=ORDERS[order].memory)
     e.run(40, warm_s=0)
     assert np.allclose(in_flight(e), e.queue[:, 0], atol=1e-3)
     for k in range(1, e.k):
@@ -45,7 +45,7 @@ def test_no_core_is_used_twice(order: str) -> None:
     assert max(trace.cpu) <= 1 + 1e-6 and min(trace.cpu) >= -1e-6
 
 
-@pytest.mark.parametrize("order", [o for o in ORDERS if o not in HOLDS])
+@pytest.mark.parametrize("order", [name for name, by in ORDERS.items() if not by.holds])
 def test_work_is_conserved_under_overload(order: str) -> None:
     """With far more events than the cores can process, no order leaves a core idle."""
     trace = engine(order, queries=40, machine=replace(SMALL, gc=0.0)).run(60, warm_s=30)
@@ -64,7 +64,7 @@ def test_as_many_turns_last_as_there_are_cores() -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_memory_stays_within_its_bound(order: str) -> None:
     machine = replace(SMALL, memory_bytes=2e8, heap_bytes=2.2e8)
-    trace = engine(order, queries=40, machine=machine, memory_policy=order == "klink").run(60, warm_s=0)
+    trace = engine(order, queries=40, machine=machine, memory_policy=ORDERS[order].memory).run(60, warm_s=0)
     assert max(trace.memory) <= 1 + 1e-6
 
 
@@ -78,7 +78,7 @@ def test_no_query_starves(order: str) -> None:
 
 @pytest.mark.parametrize("workload", PIPELINES)
 def test_an_idle_machine_passes_watermarks_on_at_once(workload: str) -> None:
-    e = Engine(PIPELINES[workload](), 1, ORDERS["klink"], Constant(100))
+    e = Engine(PIPELINES[workload](), 1, ORDERS["klink"].policy, Constant(100))
     trace = e.run(90)
     assert trace.latencies_ms and max(trace.latencies_ms) <= 100 + 2 * e.machine.cycle_ms
 

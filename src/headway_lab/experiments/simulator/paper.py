@@ -13,25 +13,34 @@ import numpy as np
 
 from headway.policy.order import FirstCome, HighestRate, Klink, RoundRobin, StreamBox
 from headway.sim import delays
-from headway.sim.operators import Engine, Trace
+from headway.sim.operators import Engine, Order, Trace
 from headway.sim.pipelines import PIPELINES
 from headway_lab.harness.suite import QUANTILES
 
 EXPERIMENT = "paper"
-# The names under which results are kept: the paper's default is what an operating system does.
-ORDERS: dict[str, Any] = {
-    "default": None,
-    "first-come": FirstCome(),
-    "round-robin": RoundRobin(),
-    "highest-rate": HighestRate(),
-    "streambox": StreamBox(),
-    "klink-no-memory": Klink(),
-    "klink": Klink(memory=True),  # the paper's, whole
+KLINK = Klink(memory=True)  # the paper's, whole
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """An order, and how the paper's engine hands out its cores by it (section 6.1.3)."""
+
+    policy: Order | None  # None: as an operating system does
+    by_operator: bool = False  # single operators are ordered, not whole queries: whose event is oldest, whose path cheapest
+    holds: bool = False  # a query runs "until a watermark is processed": while that is on its way, nobody else has the core
+    memory: bool = False  # while memory is short, queries run only as far down their chain as frees most
+
+
+# By the names under which results are kept.
+ORDERS: dict[str, Scheduler] = {
+    "default": Scheduler(None),
+    "first-come": Scheduler(FirstCome(), by_operator=True),
+    "round-robin": Scheduler(RoundRobin(), by_operator=True),
+    "highest-rate": Scheduler(HighestRate(), by_operator=True),
+    "streambox": Scheduler(StreamBox(), holds=True),
+    "klink-no-memory": Scheduler(Klink()),
+    "klink": Scheduler(KLINK, memory=KLINK.memory),
 }
-# These order operators, not whole queries (section 6.1.3): whose turn it is, whose event is oldest, which path is cheapest.
-BY_OPERATOR = {"first-come", "round-robin", "highest-rate"}
-# StreamBox runs a query "until a watermark is processed": while that is still on its way, nobody else has the core.
-HOLDS = {"streambox"}
 SHOWN = 100  # points of a series over time
 DRAWN = (60, 80)  # queries of which distributions and series are kept, of the first seeds: all of them would fill the ledger
 SEEDS_DRAWN = 3
@@ -66,11 +75,10 @@ EXPERIMENTS = ("queries", "workloads", "delays", "nodes")
 
 def simulate(case: Case, order: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
+    by = ORDERS[order]
     engine = Engine(
-        PIPELINES[case.workload](), case.queries, ORDERS[order], delays.parse(case.delay),
-        seed=seed, nodes=case.nodes, memory_policy=getattr(ORDERS[order], "memory", False), closed=case.closed,
-        by_operator=order in BY_OPERATOR,
-        holds=order in HOLDS,
+        PIPELINES[case.workload](), case.queries, by.policy, delays.parse(case.delay),
+        seed=seed, nodes=case.nodes, memory_policy=by.memory, closed=case.closed, by_operator=by.by_operator, holds=by.holds,
     )  # fmt: skip
     began = process_time()
     trace = engine.run(case.minutes * 60)
