@@ -452,7 +452,7 @@ def test_a_wait_is_put_down_to_the_threshold_under_which_its_watermark_was_annou
     track = learning(reports)
     played(track, 0, T, rows(1_000, T - 50), announce=T)
     assert track.threshold is not None
-    track.threshold.ms = 750.0  # from the next batch on
+    track.threshold.slts = {"query": 750.0}  # from the next batch on
     played(track, 1, T + 3_000, rows(1_000, T + 2_950), announce=T + 3_000)
     played(track, 2, T + 6_000, rows(1_000, T + 5_950), announce=T + 6_000)
     played(track, 3, T + 9_000, rows(1_000, T + 8_950))

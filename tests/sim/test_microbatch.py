@@ -29,7 +29,7 @@ def world(
 
 
 def test_the_policy_of_the_simulator_is_the_one_that_runs_live() -> None:
-    assert hw.order.Klink is Klink and type(paper.ORDERS["klink"]) is Klink
+    assert hw.order.Klink is Klink and type(paper.ORDERS["klink"].policy) is Klink
     one = Klink()
     w = world(one)
     assert w.controller.policy is one and hw.order.Klink().decide.__func__ is one.decide.__func__  # type: ignore[attr-defined]

@@ -11,8 +11,7 @@ from headway.sim.delays import Constant, Uniform
 from headway.sim.node import Node
 from headway.sim.operators import Engine, EngineLoad
 from headway.sim.pipelines import PIPELINES, ysb
-from headway.sim.scheduling import Scheduling
-from headway_lab.experiments.simulator.paper import BY_OPERATOR, HOLDS, ORDERS
+from headway_lab.experiments.simulator.paper import ORDERS
 
 SMALL = Node(cores=2)
 
@@ -22,7 +21,7 @@ def engine(
     nodes: int = 1, seed: int = 0,
 ) -> Engine:  # fmt: skip
     load = EngineLoad(replace(ysb(), events_per_s=rate), queries, Uniform(0, 500))
-    scheduling = Scheduling(ORDERS[order], order in BY_OPERATOR, order in HOLDS, memory_policy)
+    scheduling = replace(ORDERS[order], memory_policy=memory_policy)
     return Engine(load, scheduling, machine=machine, nodes=nodes, seed=seed)
 
 
@@ -34,7 +33,7 @@ def in_flight(e: Engine) -> np.ndarray:
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("nodes", [1, 2, 3])
 def test_every_event_is_somewhere(order: str, nodes: int) -> None:
-    e = engine(order, nodes=nodes, memory_policy=order == "klink")
+    e = engine(order, nodes=nodes, memory_policy=ORDERS[order].memory_policy)
     e.run(40, warm_s=0)
     q = e.queues
     assert np.allclose(in_flight(e), q.queue[:, 0], atol=1e-3)
@@ -49,7 +48,7 @@ def test_no_core_is_used_twice(order: str) -> None:
     assert max(trace.cpu) <= 1 + 1e-6 and min(trace.cpu) >= -1e-6
 
 
-@pytest.mark.parametrize("order", [o for o in ORDERS if o not in HOLDS])
+@pytest.mark.parametrize("order", [name for name, by in ORDERS.items() if not by.holds])
 def test_work_is_conserved_under_overload(order: str) -> None:
     """With far more events than the cores can process, no order leaves a core idle."""
     trace = engine(order, queries=40, machine=replace(SMALL, gc=0.0)).run(60, warm_s=30)
@@ -68,7 +67,7 @@ def test_as_many_turns_last_as_there_are_cores() -> None:
 @pytest.mark.parametrize("order", ORDERS)
 def test_memory_stays_within_its_bound(order: str) -> None:
     machine = replace(SMALL, memory_bytes=2e8, heap_bytes=2.2e8)
-    trace = engine(order, queries=40, machine=machine, memory_policy=order == "klink").run(60, warm_s=0)
+    trace = engine(order, queries=40, machine=machine, memory_policy=ORDERS[order].memory_policy).run(60, warm_s=0)
     assert max(trace.memory) <= 1 + 1e-6
 
 
@@ -82,7 +81,7 @@ def test_no_query_starves(order: str) -> None:
 
 @pytest.mark.parametrize("workload", PIPELINES)
 def test_an_idle_machine_passes_watermarks_on_at_once(workload: str) -> None:
-    e = Engine(EngineLoad(PIPELINES[workload](), 1, Constant(100)), Scheduling(ORDERS["klink"]))
+    e = Engine(EngineLoad(PIPELINES[workload](), 1, Constant(100)), ORDERS["klink"])
     trace = e.run(90)
     assert trace.latencies_ms and max(trace.latencies_ms) <= 100 + 2 * e.machine.cycle_ms
 

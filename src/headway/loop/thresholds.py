@@ -1,6 +1,6 @@
-"""The slack threshold of one query: what its windows have shown, and what is learnt from that, aside."""
+"""The slack thresholds of one query: what its windows have shown, and what is learnt from that, aside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,20 +11,30 @@ from headway.model.message import Learnt
 from headway.model.slack import Learns, Report, SlackPolicy, SlackSeen, SLTs
 from headway.model.time import WallMs
 
-QUERY = "query"  # the one operator there is
+QUERY = "query"  # the one operator of a query of Spark's, whose operators run together
 
 
 @dataclass
 class Threshold:
-    """Where it stands, and the reports that nobody has learnt from yet."""
+    """Where it stands, and the reports that nobody has learnt from yet. In a graph of operators each has its own."""
 
     policy: SlackPolicy
     learner: Learns | None  # None: the policy needs no curves
-    ms: float
+    start_ms: float
     most_ms: float
+    graph: Graph = Graph((QUERY,))
     reports: list[Report] = field(default_factory=list)
     seen: SlackSeen | None = None  # by the last window that was learnt from
     learning: bool = False  # then the learner is not ours to touch
+    slts: Mapping[str, float] = field(init=False)  # in ms, by operator
+
+    def __post_init__(self) -> None:
+        self.slts = dict.fromkeys(self.graph.operators, self.start_ms)
+
+    @property
+    def ms(self) -> float:
+        """That of a query, which has one for all its gates."""
+        return self.slts[QUERY]
 
     def lesson(self, query: str) -> Callable[[], Learnt] | None:
         """Work that takes too long for the thread which decides, if there is some; its result comes back as a message."""
@@ -46,18 +56,22 @@ class Threshold:
     def learnt(self, message: Learnt) -> None:
         """The question is due with what this says."""
         self.learning = False
-        before = self.seen
-        *earlier, report = message.reports
-        last = {QUERY: earlier[-1]} if earlier else {} if before is None else before.last
-        worst = max([r.gap_ms for r in message.reports] + ([] if before is None else [before.worst_gap_ms[QUERY]]))
-        periods = len(message.reports) + (0 if before is None else before.periods)
+        known = SlackSeen(self.graph, self.slts) if self.seen is None else self.seen
+        told = {o: [r for r in message.reports if r.operator == o] for o in self.graph.operators}
+        series = {o: [known.last[o], *new] if o in known.last else new for o, new in told.items()}
         self.seen = SlackSeen(
-            Graph((QUERY,)), {QUERY: self.ms}, {QUERY: report}, last, {QUERY: worst}, periods, message.curves
-        )  # fmt: skip
+            self.graph,
+            self.slts,
+            last={o: reports[-1] for o, reports in series.items() if reports},
+            before={o: reports[-2] for o, reports in series.items() if len(reports) > 1},
+            worst_gap_ms={o: max([known.worst_gap_ms.get(o, 0.0), *(r.gap_ms for r in new)]) for o, new in told.items()},
+            periods=known.periods + max(len(new) for new in told.values()),
+            curves=message.curves,
+        )
 
     def question(self, query: str) -> Question[Any, Any, Any]:
         return slack(query, self.policy, self.most_ms, lambda now: self.seen, self._set)
 
     def _set(self, decided: SLTs, now: WallMs) -> str:
-        self.ms = decided.ms[QUERY]
+        self.slts = decided.ms
         return "set"

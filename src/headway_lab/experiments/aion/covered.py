@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from math import hypot, inf, sqrt
 from statistics import fmean
 
+from headway.estimate.bounds import Certainty, deviations
 from headway.estimate.delays import normal_half_width
+from headway.estimate.sample_size import LEAST
 
 Pane = tuple[int, str]  # the end of a window in event-time ms, and a key, or "" for the window as a whole
-LEAST = 30  # rows, below which there is no talk of a normal curve
 HAIR = 1e-9  # the same rows, added up in another order
 
 
@@ -128,18 +129,12 @@ def added_up(answers: Iterable[Answer], confidence: float = 0.95) -> list[Answer
 
 def _sum(end_ms: int, of: Sequence[Answer], confidence: float) -> Answer:
     total, sample, seen = sum(a.estimate for a in of), sum(a.sample for a in of), fmean(a.seen for a in of)
-    sd = hypot(*((a.upper - a.estimate) / deviations(a.sample, a.sound, confidence) for a in of))
+    sure = Certainty.at(confidence)
+    sd = hypot(*((a.upper - a.estimate) / deviations(a.sample, a.sound, sure) for a in of))
     # Few rows of each key are many together, and then the normal curve can be trusted.
     sound = sd == 0 or sample >= LEAST
-    half = sd * deviations(sample, sound, confidence)
+    half = sd * deviations(sample, sound, sure)
     return Answer(end_ms, "", total, total - half, total + half, sample, seen, sound)
-
-
-def deviations(sample: int, sound: bool, confidence: float) -> float:
-    """How many standard deviations a bound is away from its estimate, as `Answer.java` has it."""
-    z = normal_half_width(confidence)
-    student = z + (z**3 + z) / (4 * max(1, sample - 1))
-    return student if sound else max(student, 1 / sqrt(1 - confidence))
 
 
 def totals(truth: Mapping[Pane, float]) -> dict[Pane, float]:

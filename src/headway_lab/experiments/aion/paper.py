@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from headway.errors import SettingError
+from headway.estimate.substreams import WANTED_MS
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
 from headway.policy.sampling.aion import arrived_by_place
+from headway.sim.samples import Costs, Emitted, Trace, Windows, World
+from headway_lab.experiments.aion.answers import AGGREGATES
 from headway_lab.experiments.aion.streams import SETTINGS, TRIPS, WORKLOADS, stream
-from headway_lab.experiments.aion.world import SUB_MS, Costs, Emitted, Trace, Windows, run
 from headway_lab.workloads import data
 from headway_lab.workloads.approximate import WORKLOADS as QUESTIONS
 
@@ -60,8 +62,8 @@ class Case:
         for key, value, known in (("workloads", self.workload, WORKLOADS), ("settings", self.setting, tuple(SETTINGS))):
             if value not in known:
                 raise SettingError(key, value, f"some of {', '.join(known)}")
-        if self.window_s * 1000 % SUB_MS:
-            raise SettingError("windows", self.window_s, f"whole numbers of sub-streams of {SUB_MS} ms, e.g. 3,6")
+        if self.window_s * 1000 % WANTED_MS:
+            raise SettingError("windows", self.window_s, f"whole numbers of sub-streams of {WANTED_MS} ms, e.g. 3,6")
 
     @property
     def windows(self) -> Windows:
@@ -84,7 +86,8 @@ class Case:
     def trace(self, policy: SamplingPolicy, seed: int) -> Trace:
         seconds = WARM_S + 60 * self.minutes + self.window_s
         rows = stream(self.workload, self.setting, self.rate, seconds, seed, self.real)
-        return run(self.workload, rows, self.windows, policy, COSTS[self.workload], WARM_S * 1000, seed)
+        world = World(AGGREGATES[self.workload], rows, self.windows, policy, COSTS[self.workload])
+        return world.run(WARM_S * 1000, seed)
 
 
 def policy_named(name: str, workload: str) -> SamplingPolicy:
@@ -126,7 +129,7 @@ def measures(windows: Sequence[Emitted], overhead_ms: float, drawn: bool = False
         "mean_ms": round(float(latency.mean()), 1),
         **{f"p{p}_ms": round(float(np.percentile(latency, p)), 1) for p in (50, 95, 99)},
         "wait_ms": round(fmean(w.wait_ms for w in windows), 1),
-        "rate": round(sum(w.answer.rows for w in windows) / rows, 5),
+        "rate": round(sum(w.answer.sample for w in windows) / rows, 5),
         "within": round(float((errors <= ERROR).mean()), 5),
         "covered": round(fmean(w.answer.holds(w.exact) for w in windows), 5),
         "width": round(fmean(w.answer.width for w in windows), 5),

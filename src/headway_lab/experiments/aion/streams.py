@@ -7,7 +7,6 @@ from, so the longest of the exponential ones is 1,830 ms and of the gamma ones 3
 and of 350.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +14,7 @@ import pandas as pd
 
 from headway.model.arrays import Floats
 from headway.sim.delays import SLICES, Delay
+from headway.sim.sampled_rows import Rows
 from headway_lab.workloads import data
 from headway_lab.workloads.approximate.kmeans import POINTS, tenths
 from headway_lab.workloads.approximate.settings import SETTINGS as THESIS
@@ -32,20 +32,6 @@ SETTINGS = THESIS | {"EV": THESIS["EG"]}
 COUPLED = {"EV": 0.5}  # share of the rows whose delay grows with their value
 PAPER_SETTINGS = tuple(THESIS)
 WORKLOADS = ("ysb", "taxi", "kmeans")
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Rows:
-    """Rows in the order in which they come in; time is in milliseconds since the first one happened."""
-
-    event_ms: Floats
-    arrival_ms: Floats
-    value: Floats
-    chance: Floats  # evenly between 0 and 1: a row is taken if the rate is above it, whoever sets the rate
-    points: Longs | None = None  # the number of each, where the query is about points
-
-    def __len__(self) -> int:
-        return len(self.event_ms)
 
 
 @lru_cache(maxsize=1)  # the policies take turns on the same stream

@@ -45,8 +45,7 @@ def patience(
             for length in lengths:
                 for name, policy in POLICIES.items():
                     bar.begin(f"{feed.name}, windows of {length} ms, {name}")
-                    # Frontiers are kept by phone: that is what a slack gate is about.
-                    waited = replay(feed, policy, length, by_key=name == "slack-gate")
+                    waited = replay(feed, policy, length)
                     found[feed.name, length, name] = waited
                     told = {"stream": feed.name, "window_ms": length}
                     book.append(EXPERIMENT, name, told, 0, figures(waited), kind="sim")

@@ -45,11 +45,14 @@ class Waited:
         return float(np.median(self.waits_ms))
 
 
-def replay(feed: Feed, policy: PatiencePolicy, window_ms: int = 1_000, by_key: bool = False) -> Waited:
-    """Let the rows of `feed` come in, and close window after window as `policy` says; `by_key` tells partitions apart."""
+def replay(feed: Feed, policy: PatiencePolicy, window_ms: int = 1_000) -> Waited:
+    """Let the rows of `feed` come in, and close window after window as `policy` says.
+
+    Behind a slack gate frontiers are kept by key, since that is what it is about: of phones, say.
+    """
     slt_ms = patience_declares(policy).slt_ms
     spec = InputSpec(feed.name, policy.delay_ms, policy=policy, slt_ms=slt_ms)
-    tracker, parts, kernel = InputTracker(spec), _parts(feed, by_key), Kernel(NoJournal())
+    tracker, parts, kernel = InputTracker(spec), None if slt_ms is None else _parts(feed), Kernel(NoJournal())
     question = tracker.question("feed", lambda: "set")
     grid = Deadlines((window(window_ms),))
     belongs = (feed.event_ms // window_ms + 1) * window_ms  # to the window that ends then
@@ -74,8 +77,8 @@ def replay(feed: Feed, policy: PatiencePolicy, window_ms: int = 1_000, by_key: b
     return Waited(ends, np.array([closed[int(e)] - e for e in ends], dtype=float), int(late.sum()), len(feed), missed)
 
 
-def _parts(feed: Feed, by_key: bool) -> Longs | None:
-    if not by_key or feed.key is None:
+def _parts(feed: Feed) -> Longs | None:
+    if feed.key is None:
         return None
     return np.unique(np.array(feed.key, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)
 

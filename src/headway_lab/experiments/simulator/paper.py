@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from headway.model.declared import order_declares
 from headway.policy.order import FirstCome, HighestRate, Klink, RoundRobin, StreamBox
 from headway.sim import delays
 from headway.sim.operators import Engine, EngineLoad, EngineTrace
@@ -20,20 +19,19 @@ from headway.sim.scheduling import Scheduling
 from headway_lab.harness.suite import QUANTILES
 
 EXPERIMENT = "paper"
-# The names under which results are kept: the paper's default is what an operating system does.
-ORDERS: dict[str, Any] = {
-    "default": None,
-    "first-come": FirstCome(),
-    "round-robin": RoundRobin(),
-    "highest-rate": HighestRate(),
-    "streambox": StreamBox(),
-    "klink-no-memory": Klink(),
-    "klink": Klink(memory=True),  # the paper's, whole
+KLINK = Klink(memory=True)  # the paper's, whole
+
+
+# How the paper's engine hands out its cores by each order (section 6.1.3), by the names under which results are kept.
+ORDERS: dict[str, Scheduling] = {
+    "default": Scheduling(None),
+    "first-come": Scheduling(FirstCome(), by_operator=True),
+    "round-robin": Scheduling(RoundRobin(), by_operator=True),
+    "highest-rate": Scheduling(HighestRate(), by_operator=True),
+    "streambox": Scheduling(StreamBox(), holds=True),
+    "klink-no-memory": Scheduling(Klink()),
+    "klink": Scheduling(KLINK, memory_policy=KLINK.memory),
 }
-# These order operators, not whole queries (section 6.1.3): whose turn it is, whose event is oldest, which path is cheapest.
-BY_OPERATOR = {"first-come", "round-robin", "highest-rate"}
-# StreamBox runs a query "until a watermark is processed": while that is still on its way, nobody else has the core.
-HOLDS = {"streambox"}
 SHOWN = 100  # points of a series over time
 DRAWN = (60, 80)  # queries of which distributions and series are kept, of the first seeds: all of them would fill the ledger
 SEEDS_DRAWN = 3
@@ -69,9 +67,7 @@ EXPERIMENTS = ("queries", "workloads", "delays", "nodes")
 def simulate(case: KlinkCase, order: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
     load = EngineLoad(PIPELINES[case.workload](), case.queries, delays.parse(case.delay), case.closed)
-    memory_policy = order_declares(ORDERS[order]).memory
-    scheduling = Scheduling(ORDERS[order], order in BY_OPERATOR, order in HOLDS, memory_policy)
-    engine = Engine(load, scheduling, nodes=case.nodes, seed=seed)
+    engine = Engine(load, ORDERS[order], nodes=case.nodes, seed=seed)
     began = process_time()
     trace = engine.run(case.minutes * 60)
     found = measures(trace) | {"took_s": round(process_time() - began, 2)}

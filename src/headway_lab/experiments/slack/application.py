@@ -1,19 +1,30 @@
-"""An application of operators behind slack gates, in virtual time: what its thresholds do to latency, order and events."""
+"""An application of operators behind slack gates, in virtual time: what its thresholds do to latency, order and events.
+
+Thresholds are decided, guarded, set and written down by the live objects (`headway.loop.thresholds` and the kernel); here
+are the gates, the operators and the tuples between them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headway.errors import SettingError
+from headway.loop.kernel import Kernel, Log
+from headway.loop.thresholds import Threshold
 from headway.model.arrays import Floats
 from headway.model.graph import Graph
-from headway.model.slack import Learns, Report
-from headway.policy.slack import SlackPolicy, SlackSeen
+from headway.model.message import Learnt
+from headway.model.slack import Learns, Report, SlackPolicy
+from headway.model.time import WallMs
 from headway.sim.gates import Tuples, VirtualGate, no_tuples, together
+from headway.sim.microbatch import NoJournal
 from headway_lab.experiments.slack.join import events
 from headway_lab.workloads.bus_delays import SourceReports
+
+APPLICATION = "application"  # what its thresholds are asked for, in a journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,24 +145,23 @@ class World:
             for o in app.graph.operators
         }
 
-    def run(self, policy: SlackPolicy, start_ms: float = 0.0, learner: Learns | None = None) -> Trace:
+    def run(
+        self, policy: SlackPolicy, start_ms: float = 0.0, learner: Learns | None = None, journal: Log | None = None
+    ) -> Trace:
+        """Before every period the live kernel asks the policy; before the first there is nothing to be seen."""
         trace, out = Trace({o: [] for o in self.app.graph.operators}), []
-        worst = dict.fromkeys(self.app.graph.operators, 0.0)
-        slts: Mapping[str, float] = dict.fromkeys(self.app.graph.operators, start_ms)
+        # Rivals that know of no deadline are as in their papers: nobody is bounded.
+        threshold = Threshold(policy, learner, start_ms, inf, self.app.graph)
+        threshold.learnt(Learnt(APPLICATION, threshold, ()))
+        kernel, question = Kernel(NoJournal() if journal is None else journal), threshold.question(APPLICATION)
         for n in range(int(self.app.seconds * 1000 / self.period_ms)):
-            seen = SlackSeen(
-                self.app.graph, slts, {o: r[-1] for o, r in trace.reports.items() if r},
-                {o: r[-2] for o, r in trace.reports.items() if len(r) > 1}, dict(worst), n,
-                None if learner is None else learner.curves(),
-            )  # fmt: skip
-            said = policy.decide(seen)
-            slts = said.ms
+            if n:
+                threshold.reports += [reports[-1] for reports in trace.reports.values()]
+                _learn(threshold)
+            said = kernel.ask(question, WallMs(round(n * self.period_ms)))
+            assert said is not None, "there is always something to decide"
             trace.because.append(said.because)
-            out += self._period(n, slts, trace)
-            for o, reports in trace.reports.items():
-                worst[o] = max(worst[o], reports[-1].gap_ms)
-                if learner is not None:
-                    learner.see(reports[-1])
+            out += self._period(n, threshold.slts, trace)
         trace.latency_ms = np.concatenate(out) if out else trace.latency_ms
         self._count_events(trace)
         return trace
@@ -184,6 +194,16 @@ class World:
                 found.append(done[readings] / 1000)
                 trace.possible_events += possible
         trace.events_at_s = np.sort(np.concatenate(found)) if found else trace.events_at_s
+
+
+def _learn(threshold: Threshold) -> None:
+    """The lesson of a period, at once: in virtual time nobody waits for it."""
+    work = threshold.lesson(APPLICATION)
+    assert work is not None, "every period has its reports"
+    message = work()
+    if message.error is not None:  # live the threshold would stay as it is; here it is a mistake of ours
+        raise RuntimeError(f"learning has failed: {message.error}")
+    threshold.learnt(message)
 
 
 def _numbered(tuples: Tuples, source: int) -> Tuples:

@@ -10,8 +10,8 @@ import numpy as np
 from headway.estimate.slack_models import MODELS, fit, nrmse
 from headway.estimate.slack_reports import clock_features, columns
 from headway.model.graph import Edge, Graph
-from headway.model.slack import Learned, Report
-from headway.policy.slack import MaxTimestamp, SlackPolicy, SLTuner, StaticSlack, TcpAdaptation
+from headway.model.slack import Learns, Report, SlackPolicy
+from headway.policy.slack import MaxTimestamp, SLTuner, StaticSlack, TcpAdaptation
 from headway_lab.experiments.slack.application import Application, Operator, Trace, World
 from headway_lab.workloads.bus_delays import Growing, Holdup, Periodic, Prompt, reports
 
@@ -45,19 +45,31 @@ MODEL_SLTS = (500, 1_000, 2_000, 3_000, 4_500, 6_000, 8_000, 10_000)
 COMM_MS = 5.0
 
 
-def policies(scenario: Scenario) -> dict[str, Callable[[], SlackPolicy]]:
-    """By the names under which results are kept."""
-    known: dict[str, Callable[[], SlackPolicy]] = {
-        "static-low": lambda: StaticSlack(LOW_MS),
-        "static-high": lambda: StaticSlack(scenario.high_ms),
-        "max-timestamp": MaxTimestamp,
-        "tcp": TcpAdaptation,
-        "static-deadline": lambda: StaticSlack(scenario.deadline_ms - 100),  # at every gate
-        "sltuner": lambda: SLTuner(scenario.deadline_ms, most_ms=scenario.high_ms),
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """Who sets the thresholds, and what learns beside it; rivals need no curves."""
+
+    policy: SlackPolicy
+    learner: Learns | None = None
+
+
+def policies(scenario: Scenario) -> dict[str, Callable[[], Contender]]:
+    """By the names under which results are kept; made anew for every run, since a learner remembers."""
+    known: dict[str, Callable[[], Contender]] = {
+        "static-low": lambda: Contender(StaticSlack(LOW_MS)),
+        "static-high": lambda: Contender(StaticSlack(scenario.high_ms)),
+        "max-timestamp": lambda: Contender(MaxTimestamp()),
+        "tcp": lambda: Contender(TcpAdaptation()),
+        "static-deadline": lambda: Contender(StaticSlack(scenario.deadline_ms - 100)),  # at every gate
+        "sltuner": lambda: tuned(SLTuner(scenario.deadline_ms, most_ms=scenario.high_ms)),
     }
     if scenario.name == "chain":
-        known["static-split"] = lambda: StaticSlack((scenario.deadline_ms - COMM_MS) / 2 - 100)
+        known["static-split"] = lambda: Contender(StaticSlack((scenario.deadline_ms - COMM_MS) / 2 - 100))
     return known
+
+
+def tuned(tuner: SLTuner) -> Contender:
+    return Contender(tuner, tuner.learner())
 
 
 def application(scenario: Scenario, seed: int) -> Application:
@@ -77,11 +89,10 @@ def application(scenario: Scenario, seed: int) -> Application:
 
 def simulate(scenario: Scenario, name: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
-    policy = policies(scenario)[name]()
-    learner = policy.learner() if isinstance(policy, Learned) else None
+    who = policies(scenario)[name]()
     began = process_time()
     with _one_thread():
-        trace = World(application(scenario, seed), seed).run(policy, LOW_MS, learner)
+        trace = World(application(scenario, seed), seed).run(who.policy, LOW_MS, who.learner)
     found = measures(trace, scenario) | {"took_s": round(process_time() - began, 2)}
     return found | curves(trace, scenario) if seed <= SEEDS_DRAWN else found
 

@@ -7,7 +7,7 @@ ends with two crowds taken for one, so the best of ten counts: that is what make
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from headway.estimate.bounds import Answer, Certainty, bounded
+from headway.estimate.sample_size import LEAST
 from headway_lab.workloads.approximate.question import BY, RATE, ExactAnswer, WindowQuestion
 from headway_lab.workloads.approximate.settings import StreamSetting, stream
 from headway_lab.workloads.hashing import Longs
@@ -25,8 +27,7 @@ Floats = NDArray[np.float64]
 POINTS = 4_096
 DIMENSIONS = 20
 STARTS = 10  # of k-means; the best counts
-LEAST_SAMPLE = 30  # fewer points than this cannot be trusted to be like the others
-Z, WIDEST = 1.96, 4.47  # standard errors that a bound of 95 % is away: of a normal curve, and of any (Chebyshev)
+CONFIDENCE = 0.95  # of the bounds
 RESULT = (
     "end_ms bigint, key string, estimate double, lower double, upper double, sample bigint, seen double, sound boolean, "
     "centres array<double>"
@@ -130,6 +131,10 @@ class Clusters:
         spread = float(left_out @ (self.apart - self.mean) ** 2) / float(self.weight.sum()) ** 2
         return spread * len(self.weight) / free + (self.estimate - self.mean) ** 2
 
+    def answer(self, sure: Certainty) -> Answer:
+        """The estimate with its bounds; with fewer points than a normal curve needs they are any curve's."""
+        return bounded(self.estimate, self.variance**0.5, len(self.weight), len(self.weight) >= LEAST, sure)
+
 
 def clustered(at: Floats, weight: Floats) -> Clusters:
     """Ten clusters of points that stand for so many each; of fewer points, as many as there are."""
@@ -157,8 +162,5 @@ def answer(end_ms: int, ad: Longs, rate: Floats, seen: float) -> tuple[Any, ...]
     # By number, since a start depends on the order of the points, and Spark has none.
     order = np.argsort(ad, kind="stable")
     found = clustered(points()[ad[order]], 1 / (np.broadcast_to(rate, n)[order] * seen))
-    sound = n >= LEAST_SAMPLE
-    width = Z + (Z**3 + Z) / (4 * max(1, n - 1)) if sound else WIDEST
-    middle, half = found.estimate, width * found.variance**0.5
-    told = found.centres.ravel().tolist()
-    return end_ms, "", middle, middle - half, middle + half, n, seen, sound or half == 0, told
+    said = found.answer(Certainty.at(CONFIDENCE, seen))
+    return end_ms, "", *astuple(said), found.centres.ravel().tolist()

@@ -43,7 +43,7 @@ def test_everything_spends_its_time_as_the_thesis_says() -> None:
     # Counting views with gamma delays: 350 ms of slack, and processing is more than that.
     found = told((Case("ysb", "GG", 5_000, 3, 1), "everything", 1))
     assert found["wait_ms"] == pytest.approx(355, abs=2) and found["mean_ms"] > 2 * found["wait_ms"]
-    assert found["error_max"] == 0 and found["covered"] == 1
+    assert found["error_max"] < 1e-4 and found["covered"] == 1
     # K-means: processing is more than the slack of exponential delays.
     dear = told((Case("kmeans", "EG", 5_000, 3, 1), "everything", 1))
     assert dear["wait_ms"] > 1_500 and dear["mean_ms"] > 2 * dear["wait_ms"]

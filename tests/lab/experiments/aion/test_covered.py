@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway_lab.experiments.aion.covered import Answer, added_up, by_key, deviations, judge, totals, wilson
+from headway.estimate.bounds import Certainty, deviations
+from headway_lab.experiments.aion.covered import Answer, added_up, by_key, judge, totals, wilson
+
+SURE = Certainty.at(0.95)
 
 
 def answer(end: int, key: str, estimate: float, half: float, sample: int = 100, sound: bool = True) -> Answer:
@@ -69,14 +72,14 @@ def test_sums_in_another_order_are_the_same_sums() -> None:
 
 def test_keys_add_up_with_their_variances() -> None:
     of = [
-        answer(1, "a", 100, 2 * deviations(40, True, 0.95), 40),
-        answer(1, "b", 50, 1.5 * deviations(20, False, 0.95), 20, False),
+        answer(1, "a", 100, 2 * deviations(40, True, SURE), 40),
+        answer(1, "b", 50, 1.5 * deviations(20, False, SURE), 20, False),
     ]
     (total, other) = added_up([*of, answer(2, "a", 7, 0, 3)])
     assert (total.end_ms, total.key, total.estimate, total.sample, total.sound) == (1, "", 150, 60, True)
-    assert total.upper - total.estimate == pytest.approx(2.5 * deviations(60, True, 0.95))
+    assert total.upper - total.estimate == pytest.approx(2.5 * deviations(60, True, SURE))
     assert (other.lower, other.upper, other.sound) == (7, 7, True)
-    assert deviations(20, False, 0.95) > deviations(20, True, 0.95) > deviations(10_000, True, 0.95) > 1.959
+    assert deviations(20, False, SURE) > deviations(20, True, SURE) > deviations(10_000, True, SURE) > 1.959
     assert totals({(1, "a"): 1.0, (1, "b"): 2.0, (2, "a"): 4.0}) == {(1, ""): 3.0, (2, ""): 4.0}
 
 
@@ -86,7 +89,7 @@ def test_bounds_of_a_sum_hold_as_often_as_they_say() -> None:
     for _ in range(400):
         taken = rng.binomial(15, 1 / 3, 20)
         # Horvitz and Thompson's deviation of a count is the root of n w (w - 1).
-        widths = [(n * 3 * 2) ** 0.5 * deviations(n, False, 0.95) for n in taken.tolist()]
+        widths = [(n * 3 * 2) ** 0.5 * deviations(n, False, SURE) for n in taken.tolist()]
         given = [answer(1, "k", 3.0 * n, width, n, False) for n, width in zip(taken.tolist(), widths, strict=True)]
         held += added_up(given)[0].holds(300.0)
     assert 0.92 < held / 400 < 0.985

@@ -28,7 +28,7 @@ POLICIES: list[PatiencePolicy] = [Fixed("200 ms"), MaxDelay(), Quantile(0.95), S
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: type(p).__name__)
 def test_every_row_is_in_time_or_counted_as_late(policy: PatiencePolicy) -> None:
     given = feed()
-    waited = replay(given, policy, by_key=True)
+    waited = replay(given, policy)
     assert waited.rows == len(given)
     assert waited.late == waited.late_by_window.sum()
     assert (np.diff(waited.ends) == 1_000).all()

@@ -1,11 +1,19 @@
 """An application behind slack gates in virtual time."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from headway.errors import SettingError
+from headway.loop.journal import Journal, JournalReader
+from headway.loop.replay import replay as replayed
 from headway.model.graph import Edge, Graph
+from headway.model.slack import Report
 from headway.policy.slack import SlackSeen, SLTs, StaticSlack
+from headway.sim.microbatch import Notebook
+from headway_lab.experiments.slack import paper
 from headway_lab.experiments.slack.application import Application, Operator, Trace, World
 from headway_lab.workloads.bus_delays import Growing, Holdup, Periodic, Prompt, reports
 
@@ -70,6 +78,55 @@ def test_a_cut_takes_effect_in_the_next_period() -> None:
     told = World(application(Growing(), 15)).run(Cut()).reports["join"]
     assert told[9].waiting_ms > 3_000 and told[9].slack_ready == 0
     assert told[10].slack_ready > 1_500 and told[10].waiting_ms < 10 and told[11].latency_ms < 100
+
+
+@pytest.mark.parametrize("who", ["static-high", "max-timestamp", "tcp", "sltuner"])
+@pytest.mark.parametrize("name", ["periodic", "chain"])
+def test_a_simulated_journal_replays_to_the_same_decisions(name: str, who: str, tmp_path: Path) -> None:
+    """Bit for bit, from the file: what was seen is all that a decision rests upon."""
+    scenario = replace(paper.SCENARIOS[name], seconds=30)
+    contender, journal = paper.policies(scenario)[who](), Journal(tmp_path / "journal.db")
+    world = World(paper.application(scenario, 1))
+    trace = world.run(contender.policy, paper.LOW_MS, contender.learner, journal)
+    journal.close()
+    told = list(JournalReader(tmp_path / "journal.db").entries("slack"))
+    assert told and {entry.scope for entry in told} == {"application"}
+    assert not list(replayed(told, contender.policy))
+    assert any(entry.seen.curves for entry in told) == (contender.learner is not None)
+    # What was decided is what the gates did in the period that began then.
+    for entry in told:
+        in_force = {o: reports[entry.at // 1000].slt_ms for o, reports in trace.reports.items()}
+        assert entry.decided.ms == in_force and entry.seen.periods == entry.at // 1000
+
+
+class Wild:
+    """A threshold that cannot be."""
+
+    def decide(self, seen: SlackSeen) -> SLTs:
+        return SLTs(dict.fromkeys(seen.graph.operators, -5.0), because="")
+
+
+def test_what_a_policy_wishes_is_guarded_as_live() -> None:
+    book = Notebook()
+    trace = World(application(Prompt(), 3)).run(Wild(), journal=book)
+    (entry,) = book.entries  # it never changes its mind
+    assert entry.proposed.ms == {"join": -5.0} and entry.decided.ms == {"join": 0.0}
+    assert "bounded" in entry.decided.because and {r.slt_ms for r in trace.reports["join"]} == {0.0}
+
+
+class Forgetful:
+    """A learner that fails."""
+
+    def see(self, report: Report) -> None:
+        raise ValueError("what was that?")
+
+    def curves(self) -> None:
+        return None
+
+
+def test_a_lesson_that_fails_is_told() -> None:
+    with pytest.raises(RuntimeError, match="what was that"):
+        World(application(Prompt(), 3)).run(StaticSlack(0), learner=Forgetful())
 
 
 def chain(comm_ms: float) -> Application:
