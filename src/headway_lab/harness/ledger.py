@@ -119,7 +119,7 @@ def key(experiment: str, policy: str, setting: Mapping[str, Any], seed: int, com
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """Of records with the same key only the last: whoever measured again meant to replace it."""
+    """Of records with the same key only the last: to measure again is to replace."""
     return list({key_of(record): record for record in records}.values())
 
 

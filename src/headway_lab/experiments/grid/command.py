@@ -59,7 +59,7 @@ def grid(  # an argument for each option of the command
     measured(segments, book, warm_s, BenchSession.of(cores, memory, conf=POOLS), grid_.EXPERIMENT)
     found = grid_.cells(book.of_this_commit(grid_.EXPERIMENT, map(asdict, cases)))
     screen.out.print(_table(found))
-    out.write_text(figures_page("Who is faster at which load", [("Never slower?", HOW, grid_.figure(found))]), "utf-8")
+    out.write_text(figures_page("Which is faster at which load", [("Never slower?", HOW, grid_.figure(found))]), "utf-8")
     screen.out.print(f"Heat map: {out}", soft_wrap=True)
 
 

@@ -36,7 +36,7 @@ def scripts(
     """The real controller and control source around a model of Spark, through crashes, stalls, clock steps and bad rows.
 
     After every script the laws of `docs/semantics.md` are checked: no row lost that the contract does not name, none
-    doubled, none uncounted, nothing swept too soon, nobody stuck. Exit code 1 if one of them was broken.
+    doubled, none uncounted, nothing swept too soon, no query stuck. Exit code 1 if one of them was broken.
     """
     if replay is not None:
         _replay(replay)

@@ -22,7 +22,7 @@ from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption
 def silence(
     seconds: Annotated[int, typer.Option(help="How long the partition is silent.")] = 60,
     idle_after: Annotated[
-        str, typer.Option(help="Seconds after which it holds nobody back, with commas between them.")
+        str, typer.Option(help="Seconds after which it holds no window back, with commas between them.")
     ] = "10,90",
     rate: Annotated[int, typer.Option(help="Rows per second, of both partitions.")] = 400,
     seeds: Annotated[str, typer.Option(help="Seeds.")] = "1",

@@ -31,7 +31,7 @@ ORDERS: dict[str, Any] = {
 }
 # These order operators, not whole queries (section 6.1.3): whose turn it is, whose event is oldest, which path is cheapest.
 BY_OPERATOR = {"first-come", "round-robin", "highest-rate"}
-# StreamBox runs a query "until a watermark is processed": while that is still on its way, nobody else has the core.
+# StreamBox runs a query "until a watermark is processed": while that is still on its way, no other query has the core.
 HOLDS = {"streambox"}
 SHOWN = 100  # points of a series over time
 DRAWN = (60, 80)  # queries of which distributions and series are kept, of the first seeds: all of them would fill the ledger
@@ -58,7 +58,7 @@ def cases(experiment: str, minutes: int) -> list[KlinkCase]:
         return [replace(base, workload=w, queries=n) for w in ("linear-road", "taxi") for n in (40, 60, 80)]
     if experiment == "delays":
         return [replace(base, workload=w, queries=80, delay="zipf:0.99:500") for w in PIPELINES]
-    # As in the paper, and as much for each node as one of them had: else nobody has to wait for anybody.
+    # As in the paper, and as much for each node as one of them had: else no query has to wait for another.
     return [replace(base, queries=q, nodes=n) for n, q in ((2, 80), (4, 80), (8, 80), (2, 160))]
 
 

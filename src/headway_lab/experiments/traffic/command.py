@@ -1,4 +1,4 @@
-"""`headway bench traffic`: who sets the slack threshold best, live: all tuners side by side over the same late buses."""
+"""`headway bench traffic`: which tuner sets the slack threshold best, live: all side by side over the same late buses."""
 
 import tempfile
 import time
@@ -90,7 +90,7 @@ def _play(spark: Any, plan: TrafficPlan) -> TrafficResult:
 
 
 def figures(outcome: TrafficOutcome, played: TrafficResult, deadline_ms: int) -> dict[str, Any]:
-    """`late_met` of who broke the deadline is the number of all rows, so that the best baseline is one that kept it."""
+    """For the ledger. `late_met` of a tuner that broke the deadline is the number of all rows: the best baseline kept it."""
     latencies = np.array(outcome.latencies_ms or [0.0])
     beyond = float((latencies > deadline_ms).mean())
     right = sum(played.truth.get(event) == seen for event, seen in outcome.events.items())
