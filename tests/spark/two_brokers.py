@@ -9,7 +9,7 @@ import psutil
 
 from headway.kafka import jars
 from headway.kafka.broker import Broker, _await, _free
-from headway.kafka.leash import end_with_parent
+from headway.kafka.process_guard import end_with_parent
 
 
 def join(first: Broker, folder: Path) -> Broker:

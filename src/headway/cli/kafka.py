@@ -46,7 +46,7 @@ def up(
             raise HeadwayError(f"a broker runs already, on {other.address}: `headway kafka down` stops it")
         if not jars.cached(jars.BROKER):
             screen.err.print("fetching Kafka once, 45 MB", highlight=False)
-        started = broker.start(folder, port=port, heap=heap, leashed=False)
+        started = broker.start(folder, port=port, heap=heap, ends_with_parent=False)
         started.save(_note())
     screen.out.print(f"Kafka listens on {started.address}, its data and log are in {started.folder}", highlight=False)
 

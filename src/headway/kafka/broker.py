@@ -18,7 +18,7 @@ import psutil
 
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import jars
-from headway.kafka.leash import end_with_parent
+from headway.kafka.process_guard import end_with_parent
 
 START_S = 60
 STOP_S = 30
@@ -77,11 +77,17 @@ class Broker:
 
 
 def start(
-    folder: str | Path | None = None, *, port: int = 0, heap: str = "256m", leashed: bool = True, partitions: int = 1
+    folder: str | Path | None = None,
+    *,
+    port: int = 0,
+    heap: str = "256m",
+    ends_with_parent: bool = True,
+    partitions: int = 1,
 ) -> Broker:
     """Start a broker and wait until it answers.
 
-    A `folder` that has been used before is gone on with. `port` 0 takes a free one. A `leashed` broker ends with its parent.
+    A `folder` that has been used before is gone on with. `port` 0 takes a free one. With `ends_with_parent`,
+    it ends when the process that started it does, also if that is killed.
     """
     if port and _taken(port):
         raise SettingError("port", port, "a free port: something listens on this one")
@@ -102,7 +108,7 @@ def start(
     with (place / "out.log").open("ab") as out:
         process = subprocess.Popen(
             [*java, "kafka.Kafka", str(settings)], stdout=out, stderr=out, stdin=subprocess.DEVNULL,
-            start_new_session=True, preexec_fn=end_with_parent if leashed else None,
+            start_new_session=True, preexec_fn=end_with_parent if ends_with_parent else None,
         )  # fmt: skip
     broker = Broker(port, process.pid, str(place), psutil.Process(process.pid).create_time())
     try:

@@ -10,7 +10,7 @@ class Cores:
     """Each piece of work is on at most one core; when there is more work than cores, all of it slows down alike.
 
     So all pieces progress at one speed, and a single clock of progress tells when each is done: a piece that starts at
-    progress p and needs w milliseconds is done at progress p + w, whoever comes and goes meanwhile.
+    progress p and needs w milliseconds is done at progress p + w, whatever else starts and ends meanwhile.
     """
 
     def __init__(self, cores: float = inf) -> None:
@@ -31,7 +31,7 @@ class Cores:
 
     @property
     def next_at(self) -> int | None:
-        """The first whole millisecond at which something is done, if nobody else starts."""
+        """The first whole millisecond at which something is done, if nothing else starts."""
         if not self._heap:
             return None
         return ceil(self._at + (self._heap[0][0] - self._progress) / self._speed - 1e-6)

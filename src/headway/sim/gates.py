@@ -61,7 +61,7 @@ class VirtualGate:
         """What is read from `start` until before `end`, in reading order: tuples, when, and whether slack-ready."""
         streams = [came.take(came.source == j) for j in range(len(self.frontier))]
         reached = np.maximum(self.frontier, [s.ts.max(initial=-np.inf) for s in streams])
-        # Whoever is above this stays whatever happens; in a long queue that is nearly everybody.
+        # Tuples newer than this level stay in the gate whatever happens; in a long queue, nearly all of them.
         limit = max(reached.min(), reached.max() - slt_ms, self.read_upto)
         near = int(np.searchsorted(self.waiting.ts, limit, "right"))
         asked = together([self.waiting.take(slice(0, near)), came])

@@ -11,7 +11,7 @@ def water_fill(need: Floats, whole: float, most: float) -> Floats:
     if float(capped.sum()) <= whole:
         return capped
     ordered = np.sort(capped)
-    # With level h, those below it get what they need: find the first for whom the rest, shared equally, is not enough.
+    # With level h, those below it get what they need: find the first for which the rest, shared equally, is not enough.
     after = np.arange(len(ordered), 0, -1)
     level = (whole - np.concatenate(([0.0], np.cumsum(ordered)[:-1]))) / after
     return np.asarray(np.minimum(capped, level[int(np.argmax(level <= ordered))]))

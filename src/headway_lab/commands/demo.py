@@ -13,6 +13,7 @@ from headway_lab.experiments.traffic.demo import traffic
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench, Run
 from headway_lab.harness.ledger import origin
+from headway_lab.harness.options import CoresOption, MemoryOption, RateOption
 from headway_lab.harness.report import page
 from headway_lab.harness.setting import Setting
 from headway_lab.harness.suite import Segment, by_setting, measures, ratio_to_best
@@ -26,15 +27,15 @@ app.command("approximate")(approximate)
 
 
 @app.callback(invoke_without_command=True)
-def demo(
+def demo(  # an argument for each option of the command
     context: typer.Context,
     queries: Annotated[int, typer.Option(help="Streaming queries that run side by side.")] = 12,
-    rate: Annotated[int, typer.Option(help="Events per second and query.")] = 200,
+    rate: RateOption = 200,
     seconds: Annotated[int, typer.Option(help="Measured seconds per policy and round.")] = 9,
     rounds: Annotated[int, typer.Option(help="How often the policies take turns.")] = 2,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("headway-report"),
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "4g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    memory: MemoryOption = "4g",
+    cores: CoresOption = None,
 ) -> None:
     """Show what it does: windows of a dozen queries, stock Spark against Klink, in about two minutes."""
     if context.invoked_subcommand is not None:

@@ -8,6 +8,7 @@ from headway.cli import kafka
 from headway.kafka import topics
 from headway.sim import delays
 from headway_lab.harness import screen
+from headway_lab.harness.options import SeedOption
 from headway_lab.workloads import feeds
 from headway_lab.workloads.replay import ReplayProgress, replay
 from headway_lab.workloads.wall_clock import now_ms
@@ -15,7 +16,7 @@ from headway_lab.workloads.wall_clock import now_ms
 LEAD_MS = 1_000  # a stream begins so long after now: the producer must be ready
 
 
-def send(
+def send(  # an argument for each option of the command
     feed: Annotated[str, typer.Argument(help=f"Which stream: {', '.join(feeds.FEEDS)}.")],
     topic: Annotated[str | None, typer.Option(help="Named as the stream unless told; made if it is not there.")] = None,
     to: Annotated[str | None, typer.Option("--to", help="host:port of a broker; the one of `kafka up` unless told.")] = None,
@@ -24,7 +25,7 @@ def send(
     speed: Annotated[float, typer.Option(help="Of a recorded stream, compared with how it happened.")] = 1.0,
     delay: Annotated[str, typer.Option(help="How long rows are held back, beyond what was recorded.")] = "constant:0",
     partitions: Annotated[int, typer.Option(help="Of the topic, if it is made.")] = 1,
-    seed: Annotated[int, typer.Option(help="Decides what is drawn by chance.")] = 1,
+    seed: SeedOption = 1,
     base: Annotated[
         int | None, typer.Option(help="When its first event happens, in epoch ms; in a second unless told.")
     ] = None,

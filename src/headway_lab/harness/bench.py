@@ -94,7 +94,9 @@ class Bench:
             made.conf.set(OWN, "false")  # its settings are the ones to be compared
             for key in profile_named("tuned"):
                 made.conf.set(key, wanted[key]) if key in wanted else made.conf.unset(key)
-            if PARTITIONS not in wanted:  # Spark's own 200 for some hundred rows would be a man of straw
+            if (
+                PARTITIONS not in wanted
+            ):  # Spark's own 200 for some hundred rows would make a baseline too weak to compare with
                 made.conf.set(PARTITIONS, "1" if profile == "plain" else str(self.spark.sparkContext.defaultParallelism))
             self.sessions[profile] = made
         return self.sessions[profile]
@@ -102,7 +104,7 @@ class Bench:
     def run(self, policies: Sequence[str], setting: Setting, seed: int, say: Say) -> Iterator[Run]:
         """Gated policies take turns over the same running queries; a gateless one must stand alone.
 
-        `stock` is Spark as it comes; `stock-tuned`, and everybody else, runs with the tuned settings.
+        `stock` is Spark as it comes; `stock-tuned`, and every other policy, runs with the tuned settings.
         """
         orders = [policy_named(p) for p in policies]
         if len(orders) > 1 and not all(order_declares(o).gated for o in orders):
@@ -187,7 +189,7 @@ class _QueryRun:
 
     def _start(self) -> None:
         self.tasks = self.stage.tasks
-        # Without a gate queries may start side by side; the gate takes them one by one to know who is who.
+        # Without a gate queries may start side by side; with a gate, one by one, so that it can tell them apart.
         with ThreadPoolExecutor(1 if order_declares(self.orders[0]).gated else 2) as pool:
             started = pool.map(self._start_one, self.tasks, self.tables)
             for done, query in enumerate(started, start=1):

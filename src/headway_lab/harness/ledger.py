@@ -77,6 +77,15 @@ class Ledger:
             )
         return found
 
+    def of_this_commit(self, experiment: str, settings: Iterable[Mapping[str, Any]]) -> list[Record]:
+        """What was measured at these settings with the code as it is now; of what was measured again, the last."""
+        wanted, here = [dict(setting) for setting in settings], origin()["commit"]
+        return [
+            record
+            for record in newest(self.records())
+            if record["experiment"] == experiment and record["commit"] == here and record["setting"] in wanted
+        ]
+
     def done(self) -> set[Key]:
         """What has been measured, so that a resumed benchmark passes over it."""
         return {key_of(record) for record in self.records()}
@@ -110,7 +119,7 @@ def key(experiment: str, policy: str, setting: Mapping[str, Any], seed: int, com
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
-    """Of records with the same key only the last: whoever measured again meant to replace it."""
+    """Of records with the same key only the last: to measure again is to replace."""
     return list({key_of(record): record for record in records}.values())
 
 

@@ -1,31 +1,49 @@
 """Segments measured in one warm JVM, with a bar that says how long the rest will take."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
+from headway.cli import arguments
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
 from headway_lab.harness.ledger import Ledger
 from headway_lab.harness.setting import Setting
-from headway_lab.harness.suite import EXPERIMENT, Segment, measure, warm
+from headway_lab.harness.suite import EXPERIMENT, GATELESS, Segment, by_setting, measure, ratio_to_best, warm
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSession:
+    """The Spark session that a benchmark runs in."""
+
+    cores: int
+    memory: str
+    kafka: bool = False
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, cores: int | None, memory: str, kafka: bool = False, conf: Mapping[str, str] | None = None) -> Self:
+        """From what was typed, checked."""
+        return cls(arguments.cores(cores), arguments.memory(memory), kafka, conf or {})
+
+    def open(self) -> AbstractContextManager[Any]:
+        return screen.spark_session("headway-bench", cores=self.cores, memory=self.memory, kafka=self.kafka, **self.conf)
 
 
 def measured(
     segments: Sequence[Segment],
     book: Ledger,
     warm_s: float,
-    *,
-    cores: int,
-    memory: str,
+    session: BenchSession,
     experiment: str = EXPERIMENT,
     warm_on: Setting | None = None,
-    kafka: bool = False,
-    conf: Mapping[str, str] | None = None,
 ) -> None:
     """Measure all segments; every result is in the ledger before the next one begins."""
     if not segments:
         screen.err.print("everything asked for is in the ledger already", highlight=False)
         return
-    with screen.spark_session("headway-bench", cores=cores, memory=memory, kafka=kafka, **(conf or {})) as spark:
+    with session.open() as spark:
         bench = Bench(spark)
         try:
             screen.warm_up(lambda say, told: warm(bench, warm_s, say, told, warm_on), warm_s)
@@ -37,3 +55,22 @@ def measured(
                     bar.end()
         finally:
             bench.close()
+
+
+def show_latencies(
+    book: Ledger, policies: Sequence[str], cases: Sequence[Setting], seeds: Sequence[int], experiment: str = EXPERIMENT
+) -> None:
+    """Print what this commit has in the ledger of what was asked for."""
+    records = [
+        r for r in book.of_this_commit(experiment, map(asdict, cases)) if r["policy"] in policies and r["seed"] in seeds
+    ]
+    for load, by_policy in by_setting(records).items():
+        screen.out.print(screen.latency_table(f"{load}: median of seeds (least..greatest)", by_policy))
+        mean, tail = ratio_to_best(by_policy, "mean_ms"), ratio_to_best(by_policy, "p99_ms")
+        if mean and tail:
+            screen.out.print(
+                f"Klink over the best of {', '.join(p for p in GATELESS if p in by_policy)}:"
+                f" mean {mean.middle:.3f} ({mean.low:.3f}..{mean.high:.3f}),"
+                f" p99 {tail.middle:.3f} ({tail.low:.3f}..{tail.high:.3f})",
+                highlight=False,
+            )

@@ -49,7 +49,7 @@ class Meter:
         self.driver, self.own = driver, psutil.Process()
 
     def read(self) -> Reading:
-        # Who has ended lives on in the time of who started it: without that, time would run backwards when a worker goes.
+        # A process that has ended is counted with its parent: without that, time would run backwards when a worker ends.
         workers = sum(_ms(child, ended=True) for child in self.driver.children(recursive=True)) + _ended_ms(self.driver)
         threads = {t.id: (self._kind(t.id), (t.user_time + t.system_time) * 1000) for t in self.driver.threads()}
         return Reading(threads, _ms(self.driver), _ms(self.own) + workers)

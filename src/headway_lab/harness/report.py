@@ -15,7 +15,7 @@ from headway_lab.harness.verdicts import Finding, tally
 Run = dict[str, Any]
 ByPolicy = Mapping[str, Sequence[Run]]
 
-# Okabe and Ito's colours, which colour-blind readers tell apart. Klink's orange-red is nobody else's.
+# Okabe and Ito's colours, which colour-blind readers tell apart. No other policy has Klink's orange-red.
 COLOURS = {
     "klink": "#D55E00",
     "stock": "#0072B2",

@@ -11,7 +11,7 @@ from headway.model.decision import OrderPolicy
 from headway.model.declared import order_declares
 from headway.policy.load import order_policy
 
-# What a session needs for FairPools, which leaves everybody else as without it.
+# What a session needs for FairPools, which leaves all other policies as they are.
 POOLS = {
     "spark.scheduler.mode": "FAIR",
     "spark.scheduler.allocation.file": (Path(__file__).parent / "pools.xml").as_uri(),

@@ -22,13 +22,13 @@ import psutil
 
 from headway.errors import HeadwayError
 from headway.kafka.jars import java
-from headway.kafka.leash import end_with_parent
+from headway.kafka.process_guard import end_with_parent
 from headway_lab.harness.children import work_folder
 
 START_S = 60
 _HOST = "127.0.0.1"
 _EXECUTOR = "CoarseGrainedExecutorBackend"
-# What belongs to whoever starts the cluster, and is not there on a machine of a cluster.
+# What belongs to the process that starts the cluster, and is not there on a machine of a cluster.
 _OURS = ("HOME", "PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR")
 
 Process = subprocess.Popen[bytes]

@@ -33,8 +33,8 @@ class Segment:
     @property
     def title(self) -> str:
         profile = "" if self.setting.profile == Setting.profile else f", {self.setting.profile}"
-        who = self.policies[0] if len(self.policies) == 1 else f"{len(self.policies)} policies"
-        return f"{self.setting.label}, {who}{profile}"
+        named = self.policies[0] if len(self.policies) == 1 else f"{len(self.policies)} policies"
+        return f"{self.setting.label}, {named}{profile}"
 
     @property
     def expected_s(self) -> float:
@@ -132,7 +132,7 @@ def warm(
         for run in bench.run(["klink"], setting, seed=len(costs), say=say):
             costs.append(run.cpu_ms / max(1, run.batches))
             told(costs[-1])
-        # Twice in a row: while somebody else uses the cores, two stretches may be alike by chance.
+        # Twice in a row: while another process uses the cores, two stretches may be alike by chance.
         if len(costs) > 2 and all(abs(costs[i] / costs[i - 1] - 1) < FLAT for i in (-1, -2)):
             break
     return costs

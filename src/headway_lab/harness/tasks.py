@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import broker, topics
-from headway.kafka.leash import end_with_parent
+from headway.kafka.process_guard import end_with_parent
 from headway.model.deadline import Grid
 from headway.sim import delays
 from headway_lab.workloads import feeds, taxi
@@ -21,6 +21,7 @@ from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 LEAD_MS, EACH_MS = 4_000, 1_500  # producers need a moment before their streams begin: all of them, and each
+SPARE_MS = 100  # of patience: a producer with a neighbour on its core is late now and then, by no fault of the engine
 HOURS_S = 3 * 3_600  # longer than any run; it is ended with it
 PARTITIONS = 2
 

@@ -55,7 +55,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class MissingFigure:
-    """What a claim names and nobody has measured at one commit together with the rest."""
+    """What a claim names and was not measured at one commit together with the rest."""
 
     missing: tuple[str, ...]
     nothing: bool  # not even a part of it

@@ -79,7 +79,7 @@ class Periodic:
         while done < len(made_ms):
             for stretch in self.stretches:
                 ends = begins + stretch.seconds * 1000.0
-                upto = int(np.searchsorted(made_ms, ends))  # who is made later cannot set out before
+                upto = int(np.searchsorted(made_ms, ends))  # a report cannot set out before it is made
                 if upto > done and free_at < ends:
                     came, used = _carried(made_ms[done:upto], free_at, ends, stretch.delay, rng)
                     out[done : done + used] = came

@@ -1,7 +1,7 @@
 """A recorded stream: what happened when, when it reached us, and what it said.
 
 A feed is in the order of arrival. To be replayed as if it were live, its times are moved to a new base and run `speed` times
-as fast; both are exact functions of the original times, so whoever knows base and speed knows every row that was sent.
+as fast; both are exact functions of the original times, so base and speed tell every row that was sent.
 """
 
 from collections.abc import Iterable, Iterator, Sized

@@ -64,7 +64,7 @@ class RunningQueries:
             options = {"kafka.bootstrap.servers": str(plan.address), "subscribe": name, "startingOffsets": "earliest"}
             records = self.rt.spark.readStream.format("kafka").options(**options).load().select("value", "timestamp")
             rows, arrival = Ysb.parsed(records), "timestamp"
-            # How long the broker is away nobody knows: by rows alone nothing is lost, by the clock it is kept.
+            # The broker may be away for any time: by rows alone nothing is late, by the clock late rows are kept.
             settings |= {} if late else {"idle_after": "never"}
         else:
             rows, arrival = events(self.rt.spark, stream, boot_ms=plan.boot_ms), "arrival"

@@ -1,4 +1,4 @@
-"""The wall clock that a child and its JVM see, set by a file: this machine's own clock is everybody's."""
+"""The wall clock that a child and its JVM see, set by a file: this machine's own clock stays as it is."""
 
 import struct
 import subprocess

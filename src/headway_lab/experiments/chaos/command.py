@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,14 +18,15 @@ from headway_lab.experiments.chaos.play import chaos as play
 from headway_lab.harness import screen
 from headway_lab.harness.children import recovery_figures
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import FolderOption, LedgerOption
 
 
 def chaos(
     faults: Annotated[int, typer.Option(help="How many faults.")] = 300,
     seed: Annotated[int, typer.Option(help="Decides which, and when.")] = 1,
     kinds: Annotated[str, typer.Option(help="Which kinds, with commas between them; all unless told.")] = "",
-    folder: Annotated[Path | None, typer.Option(help="Where to keep what the run leaves behind, logs and all.")] = None,
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    folder: FolderOption = None,
+    ledger: LedgerOption = LEDGER,
 ) -> None:
     """Break one thing after the other under running queries, and compare what came out with the truth."""
     arguments.at_least("faults", faults, 1)

@@ -1,7 +1,6 @@
 """`headway bench cluster`: kill executors of a real cluster; every window must come out, once, with its exact count."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,14 +12,15 @@ from headway_lab.experiments.cluster.run import cluster as play
 from headway_lab.harness import screen
 from headway_lab.harness.children import recovery_figures
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import FolderOption, LedgerOption
 
 
 def cluster(
     kills: Annotated[int, typer.Option(help="How many executors to kill.")] = 20,
     queries: Annotated[int, typer.Option(help="How many queries run meanwhile.")] = ClusterPlan.queries,
     seed: Annotated[int, typer.Option(help="Decides which executors, and when.")] = 1,
-    folder: Annotated[Path | None, typer.Option(help="Where to keep what the run leaves behind, logs and all.")] = None,
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    folder: FolderOption = None,
+    ledger: LedgerOption = LEDGER,
 ) -> None:
     """Kill executors of a standalone cluster of our own at random moments, and compare what came out with the truth."""
     arguments.at_least("kills", kills, 1)

@@ -1,7 +1,6 @@
 """`headway bench cold`: how long it takes from nothing to windows on time (claim C6)."""
 
 from dataclasses import asdict
-from pathlib import Path
 from statistics import median
 from typing import Annotated
 
@@ -13,16 +12,17 @@ from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.cold import run as colds
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import LedgerOption, QueriesOption, RateOption
 from headway_lab.harness.setting import Setting
 from headway_lab.harness.suite import base_setting
 
 
 def cold(
-    queries: Annotated[int, typer.Option(help="Number of queries.")] = 10,
-    rate: Annotated[int, typer.Option(help="Events per second and query.")] = 1_000,
+    queries: QueriesOption = 10,
+    rate: RateOption = 1_000,
     seconds: Annotated[int, typer.Option(help="Seconds to look, once all queries are started.")] = 60,
     seeds: Annotated[str, typer.Option(help="Seeds; for each one, all take their turn.")] = "1,2,3",
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    ledger: LedgerOption = LEDGER,
 ) -> None:
     """Start everything in a fresh process and JVM, again and again, and see when windows come out on time."""
     for key, value in (("queries", queries), ("rate", rate), ("seconds", seconds)):

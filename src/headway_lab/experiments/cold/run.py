@@ -18,7 +18,7 @@ from headway_lab.harness.setting import Setting
 
 EXPERIMENT = "cold"
 MODULE = "headway_lab.experiments.cold.run"
-# Which session, and which policy on it. `klink-plain` is Headway on a session that is nobody's but Spark's.
+# Which session, and which policy on it. `klink-plain` is Headway on a session with Spark's own settings.
 KINDS = {"stock": ("plain", "stock"), "klink-plain": ("plain", "klink"), "klink": ("tuned", "klink")}
 ON_TIME_MS = 500
 

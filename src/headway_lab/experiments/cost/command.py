@@ -12,27 +12,40 @@ from headway.errors import HeadwayError
 from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.cost import run as costs
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger, Record, newest, origin
-from headway_lab.harness.measuring import measured
+from headway_lab.harness.ledger import Ledger, Record, origin
+from headway_lab.harness.measuring import BenchSession, measured
+from headway_lab.harness.options import (
+    CoresOption,
+    LedgerOption,
+    MemoryOption,
+    PoliciesOption,
+    QueriesOption,
+    RateOption,
+    SecondsOption,
+    SeedsInTurnOption,
+    SettleOption,
+    WarmOption,
+)
 from headway_lab.harness.report import figures_page
 from headway_lab.harness.setting import Setting, policies_named
 from headway_lab.harness.suite import base_setting, plan, settings
 
+ALL_POLICIES = ",".join(costs.POLICIES)
 TITLES = {"cpu_parts": "Processor time per batch, ms", "wall_parts": "Wall time of a batch, ms"}
 
 
-def cost(
-    policies: Annotated[str, typer.Option(help="Policies, with commas between them.")] = ",".join(costs.POLICIES),
-    queries: Annotated[int, typer.Option(help="Number of queries.")] = 40,
-    rate: Annotated[int, typer.Option(help="Events per second and query.")] = 200,
-    seconds: Annotated[int, typer.Option(help="Measured seconds per policy.")] = 30,
-    settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 10,
-    seeds: Annotated[str, typer.Option(help="Seeds; for each one, all policies take their turn.")] = "1,2,3",
-    warm_s: Annotated[float, typer.Option("--warm", help="At most so many seconds of warm-up.")] = 360,
+def cost(  # an argument for each option of the command
+    policies: PoliciesOption = ALL_POLICIES,
+    queries: QueriesOption = 40,
+    rate: RateOption = 200,
+    seconds: SecondsOption = 30,
+    settle: SettleOption = 10,
+    seeds: SeedsInTurnOption = "1,2,3",
+    warm_s: WarmOption = 360,
     out: Annotated[Path, typer.Option(help="The page with the plots.")] = Path("headway-cost.html"),
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    ledger: LedgerOption = LEDGER,
+    memory: MemoryOption = "6g",
+    cores: CoresOption = None,
 ) -> None:
     """Measure what a batch costs and where it goes, in one warm JVM."""
     for key, value in (("queries", queries), ("rate", rate), ("seconds", seconds)):
@@ -43,14 +56,8 @@ def cost(
     cases = settings([queries], [rate], base_setting(Setting.delay, None, seconds, settle))
     names, numbers, book = policies_named(policies), arguments.wholes("seeds", seeds, least=0), Ledger(ledger)
     segments = plan(names, cases, numbers, book.done(), origin()["commit"], costs.EXPERIMENT)
-    measured(
-        segments, book, warm_s, cores=arguments.cores(cores), memory=arguments.memory(memory), experiment=costs.EXPERIMENT
-    )
-    records = [
-        r
-        for r in newest(book.records())
-        if r["experiment"] == costs.EXPERIMENT and r["commit"] == origin()["commit"] and r["setting"] == asdict(cases[0])
-    ]
+    measured(segments, book, warm_s, BenchSession.of(cores, memory), costs.EXPERIMENT)
+    records = book.of_this_commit(costs.EXPERIMENT, map(asdict, cases[:1]))
     if not records:
         raise HeadwayError("nothing was measured")
     for field in TITLES:

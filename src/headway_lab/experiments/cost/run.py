@@ -10,7 +10,7 @@ from headway_lab.harness.meter import PARTS
 EXPERIMENT = "cost"
 POLICIES = ("stock", "stock-tuned", "klink")
 PHASES = ("planning", "log", "tasks", "state", "commit", "rest")
-# What the words mean, for whoever reads the table.
+# What the words mean, for readers of the table.
 MEANING = {
     "cpu_parts": {
         "planning": "the query's own thread: offsets, analysis, optimiser, closures, logs",

@@ -1,6 +1,5 @@
 """`headway bench coverage`: how often the next sweeping watermark falls into its predicted interval (claim K7)."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.coverage.run import CONFIDENCES, DELAYS, EXPERIMENT, PREDICTORS, Coverage, cover
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import LedgerOption
 from headway_lab.harness.suite import Spread
 
 
@@ -18,7 +18,7 @@ def coverage(
     delay: Annotated[str, typer.Option(help="Delay models, with commas between them.")] = ",".join(DELAYS),
     epochs: Annotated[int, typer.Option(help="Epochs per seed.")] = 400,
     seeds: Annotated[str, typer.Option(help="Seeds.")] = "1,2,3,4,5",
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    ledger: LedgerOption = LEDGER,
 ) -> None:
     """Measure how honest the prediction intervals are, on generated delays; needs no Spark."""
     models, numbers, book = [d.strip() for d in delay.split(",")], arguments.wholes("seeds", seeds, least=0), Ledger(ledger)

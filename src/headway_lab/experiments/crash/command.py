@@ -1,7 +1,6 @@
 """`headway bench crash`: kill the driver again and again; every window must come out, once, with its exact count."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,12 +11,13 @@ from headway_lab.experiments.crash.run import EXPERIMENT, FINISH_S, CrashPlan
 from headway_lab.experiments.crash.run import crash as kill_often
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import LedgerOption
 
 
 def crash(
     times: Annotated[int, typer.Option(help="How often to kill.")] = 20,
     seed: Annotated[int, typer.Option(help="Decides when.")] = 1,
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    ledger: LedgerOption = LEDGER,
 ) -> None:
     """Kill the driver with SIGKILL at random moments, restart it, and compare what came out with the truth."""
     arguments.at_least("times", times, 1)

@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,28 +9,38 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.density.run import EXPERIMENT, POLICIES, Probe, search
+from headway_lab.experiments.density.run import EXPERIMENT, POLICIES, DensityLimits, Probe, search
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import (
+    CoresOption,
+    LedgerOption,
+    MemoryOption,
+    PoliciesOption,
+    RateOption,
+    SettleOption,
+    WarmOption,
+)
 from headway_lab.harness.setting import Setting, policies_named
 from headway_lab.harness.suite import Spread, base_setting, warm
 
+ALL_POLICIES = ",".join(POLICIES)
 PROBES, PROBE_S = 6.0, 50.0  # how many a search takes, and how long one does, on a warm two-core machine
 
 
-def density(
-    policies: Annotated[str, typer.Option(help="Policies, with commas between them.")] = ",".join(POLICIES),
+def density(  # an argument for each option of the command
+    policies: PoliciesOption = ALL_POLICIES,
     p99: Annotated[int, typer.Option(help="The 99th percentile that must be held, in ms.")] = 2_000,
-    rate: Annotated[int, typer.Option(help="Events per second and query.")] = 200,
+    rate: RateOption = 200,
     most: Annotated[int, typer.Option(help="Try no more queries than this.")] = 256,
     seconds: Annotated[int, typer.Option(help="Measured seconds per number of queries.")] = 20,
-    settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 10,
+    settle: SettleOption = 10,
     seeds: Annotated[str, typer.Option(help="Seeds; each is searched anew.")] = "1,2,3",
-    warm_s: Annotated[float, typer.Option("--warm", help="At most so many seconds of warm-up.")] = 360,
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    warm_s: WarmOption = 360,
+    ledger: LedgerOption = LEDGER,
+    memory: MemoryOption = "6g",
+    cores: CoresOption = None,
 ) -> None:
     """Search for the most queries held, policy by policy, in one warm JVM."""
     for key, value in (("seconds", seconds), ("p99", p99), ("rate", rate), ("most", most)):
@@ -41,6 +50,7 @@ def density(
     base = base_setting(Setting.delay, None, seconds, settle, rate)
     names, numbers, book = policies_named(policies), arguments.wholes("seeds", seeds, least=0), Ledger(ledger)
     found: dict[str, list[int]] = {name: [] for name in names}
+    limits = DensityLimits(p99, most)
     with screen.spark_session("headway-bench", cores=arguments.cores(cores), memory=arguments.memory(memory)) as spark:
         bench = Bench(spark)
         try:
@@ -49,7 +59,7 @@ def density(
                 for seed in numbers:
                     for name in names:
                         bar.begin(f"seed {seed}, {name}")
-                        said = search(bench, name, base, seed, p99, most, bar.say, partial(_told, name))
+                        said = search(bench, name, base, seed, limits, bar.say, partial(_print_probe, name))
                         book.append(EXPERIMENT, name, {**asdict(base), "queries": 0, "limit_ms": p99}, seed, said)
                         found[name].append(said["held"])
                         bar.end()
@@ -58,7 +68,7 @@ def density(
     screen.out.print(table(found, p99))
 
 
-def _told(name: str, probe: Probe) -> None:
+def _print_probe(name: str, probe: Probe) -> None:
     verdict = "held" if probe.held else "not held"
     screen.err.print(f"{name}: {probe.queries} queries, p99 {probe.p99_ms:,.0f} ms: {verdict}", highlight=False)
 

@@ -14,6 +14,14 @@ FIRST = {"stock": 4, "stock-tuned": 16, "klink": 64}  # queries to begin the sea
 
 
 @dataclass(frozen=True, slots=True)
+class DensityLimits:
+    """What must be held, and where the search ends."""
+
+    p99_ms: float
+    queries: int  # no more are tried
+
+
+@dataclass(frozen=True, slots=True)
 class Probe:
     """One number of queries that was tried."""
 
@@ -43,10 +51,9 @@ def search(
     policy: str,
     base: Setting,
     seed: int,
-    limit_ms: float,
-    most_queries: int,
+    limits: DensityLimits,
     say: Say,
-    told: Callable[[Probe], None],
+    tried_one: Callable[[Probe], None],
 ) -> dict[str, Any]:
     """What goes into the ledger: the most queries held, and how they fared."""
     tried: dict[int, dict[str, Any]] = {}
@@ -54,9 +61,9 @@ def search(
     def holds(queries: int) -> bool:
         (run,) = bench.run([policy], replace(base, queries=queries), seed, say)
         tried[queries] = measures(run)
-        probe = Probe(queries, tried[queries]["p99_ms"], tried[queries]["p99_ms"] <= limit_ms)
-        told(probe)
+        probe = Probe(queries, tried[queries]["p99_ms"], tried[queries]["p99_ms"] <= limits.p99_ms)
+        tried_one(probe)
         return probe.held
 
-    best = most(holds, FIRST.get(policy, 16), most_queries)
+    best = most(holds, FIRST.get(policy, 16), limits.queries)
     return {"held": best} | ({name: tried[best][name] for name in ("mean_ms", "p99_ms", "cpu_ms")} if best else {})

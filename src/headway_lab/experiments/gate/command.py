@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -14,6 +13,7 @@ from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.gate.run import CALLS, GATES, JOIN, READ, JoinCase, ReadCase, join, named, read_in_turns
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger, Record
+from headway_lab.harness.options import LedgerOption
 from headway_lab.harness.suite import Spread
 
 
@@ -24,7 +24,7 @@ def gate(
     parts: Annotated[str | None, typer.Option(help="Over how many the join is parted; 1, 2, 4.. up to the cores.")] = None,
     turns: Annotated[int, typer.Option(help="Each gate is read so many times a seed, in turns.")] = 3,
     seeds: Annotated[str, typer.Option(help="Seeds.")] = "1,2,3,4,5",
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    ledger: LedgerOption = LEDGER,
 ) -> None:
     """Measure gates read by threads, and a window join over processes; needs no Spark."""
     for key, value in (("tuples", tuples), ("joined", joined), ("turns", turns)):

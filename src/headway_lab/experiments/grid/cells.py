@@ -23,7 +23,7 @@ def cases(base: Setting, points: Iterable[tuple[int, int]] = POINTS) -> list[Set
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """One load: Klink's mean latency over that of the best rival, and who that was."""
+    """One load: Klink's mean latency over that of the best rival, and which that was."""
 
     queries: int
     rate: int

@@ -13,8 +13,17 @@ from headway.errors import SettingError
 from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.grid import cells as grid_
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger, newest, origin
-from headway_lab.harness.measuring import measured
+from headway_lab.harness.ledger import Ledger, origin
+from headway_lab.harness.measuring import BenchSession, measured
+from headway_lab.harness.options import (
+    CoresOption,
+    LedgerOption,
+    MemoryOption,
+    SecondsOption,
+    SeedsInTurnOption,
+    SettleOption,
+    WarmOption,
+)
 from headway_lab.harness.report import figures_page, spread_words
 from headway_lab.harness.setting import POOLS, Setting
 from headway_lab.harness.suite import base_setting, plan
@@ -22,16 +31,16 @@ from headway_lab.harness.suite import base_setting, plan
 HOW = "Klink's mean latency over that of the best of Spark's own ways at each load; below 1 Klink is faster."
 
 
-def grid(
+def grid(  # an argument for each option of the command
     points: Annotated[str | None, typer.Option(help="Loads, as QUERIESxRATE with commas; a dozen unless told.")] = None,
-    seconds: Annotated[int, typer.Option(help="Measured seconds per policy.")] = 20,
-    settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 8,
-    seeds: Annotated[str, typer.Option(help="Seeds; for each one, all policies take their turn.")] = "1,2,3",
-    warm_s: Annotated[float, typer.Option("--warm", help="At most so many seconds of warm-up.")] = 300,
+    seconds: SecondsOption = 20,
+    settle: SettleOption = 8,
+    seeds: SeedsInTurnOption = "1,2,3",
+    warm_s: WarmOption = 300,
     out: Annotated[Path, typer.Option(help="The page with the heat map.")] = Path("headway-grid.html"),
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    ledger: LedgerOption = LEDGER,
+    memory: MemoryOption = "6g",
+    cores: CoresOption = None,
 ) -> None:
     """Measure Klink and Spark's own ways from one query to eighty and from a trickle to all that the cores can take.
 
@@ -47,23 +56,10 @@ def grid(
     segments = plan(
         grid_.POLICIES, cases, arguments.wholes("seeds", seeds, least=0), book.done(), origin()["commit"], grid_.EXPERIMENT
     )
-    measured(
-        segments,
-        book,
-        warm_s,
-        cores=arguments.cores(cores),
-        memory=arguments.memory(memory),
-        experiment=grid_.EXPERIMENT,
-        conf=POOLS,
-    )
-    wanted = [asdict(case) for case in cases]
-    found = grid_.cells(
-        r
-        for r in newest(book.records())
-        if r["experiment"] == grid_.EXPERIMENT and r["commit"] == origin()["commit"] and r["setting"] in wanted
-    )
+    measured(segments, book, warm_s, BenchSession.of(cores, memory, conf=POOLS), grid_.EXPERIMENT)
+    found = grid_.cells(book.of_this_commit(grid_.EXPERIMENT, map(asdict, cases)))
     screen.out.print(_table(found))
-    out.write_text(figures_page("Who is faster at which load", [("Never slower?", HOW, grid_.figure(found))]), "utf-8")
+    out.write_text(figures_page("Which is faster at which load", [("Never slower?", HOW, grid_.figure(found))]), "utf-8")
     screen.out.print(f"Heat map: {out}", soft_wrap=True)
 
 

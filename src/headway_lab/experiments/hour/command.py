@@ -1,6 +1,5 @@
 """`headway bench hour`: many queries in a small driver, for a long time; nothing may grow (claim X3)."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,16 +13,17 @@ from headway_lab.experiments.hour.run import hour as run_long
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, QueriesOption, RateOption
 
 
 def hour(
-    queries: Annotated[int, typer.Option(help="Number of queries.")] = 40,
-    rate: Annotated[int, typer.Option(help="Events per second and query.")] = 50,
+    queries: QueriesOption = 40,
+    rate: RateOption = 50,
     window: Annotated[int, typer.Option(help="Length of a window, in milliseconds.")] = 3_000,
     minutes: Annotated[int, typer.Option(help="How long.")] = 60,
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "2g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    ledger: LedgerOption = LEDGER,
+    memory: MemoryOption = "2g",
+    cores: CoresOption = None,
 ) -> None:
     """Run the Yahoo workload under Klink, and count every minute what a leak would make grow."""
     for key, value, least in (("queries", queries, 1), ("rate", rate, 1), ("window", window, 100), ("minutes", minutes, 3)):

@@ -1,7 +1,6 @@
 """`headway bench idle`: what queries cost that have nothing to do (claim C4)."""
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,16 +13,17 @@ from headway_lab.experiments.idle.run import idle as watch
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, QueriesOption, SettleOption
 
 
 def idle(
-    queries: Annotated[int, typer.Option(help="Number of queries.")] = 40,
+    queries: QueriesOption = 40,
     seconds: Annotated[int, typer.Option(help="Measured seconds.")] = 60,
-    settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 60,
+    settle: SettleOption = 60,
     times: Annotated[int, typer.Option(help="How often to measure.")] = 3,
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    ledger: LedgerOption = LEDGER,
+    memory: MemoryOption = "6g",
+    cores: CoresOption = None,
 ) -> None:
     """Start queries on streams without rows, and watch them wait."""
     for key, value in (("queries", queries), ("seconds", seconds), ("times", times)):

@@ -11,6 +11,7 @@ from headway.cli import arguments
 from headway.errors import HeadwayError
 from headway_lab.experiments.merge import run as merges
 from headway_lab.harness import screen
+from headway_lab.harness.options import CoresOption, MemoryOption
 
 
 def merge(
@@ -19,8 +20,8 @@ def merge(
     keys: Annotated[int, typer.Option(help="Keys among them.")] = 200,
     batches: Annotated[int, typer.Option(help="Batches per run; the first two are not counted.")] = 8,
     rounds: Annotated[int, typer.Option(help="Runs of each kind, in turns; 0 for none.")] = 3,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "4g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    memory: MemoryOption = "4g",
+    cores: CoresOption = None,
 ) -> None:
     """Run the ordered merge over the same rows in many interleavings, and time it beside a plain groupBy."""
     for key, value in (("interleavings", interleavings), ("rounds", rounds)):

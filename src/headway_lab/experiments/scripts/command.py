@@ -19,6 +19,7 @@ from headway_lab.experiments.scripts.on_spark.verdict import Verdict, judged
 from headway_lab.experiments.scripts.virtual.script import kind_of
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import LedgerOption
 
 EXPERIMENT = "scripts_on_spark"
 STARTING_S, MEMORY = 20.0, "2g"
@@ -33,7 +34,7 @@ def scripts(
     beside: Annotated[int, typer.Option(help="How many run at the same time.")] = 7,
     cores: Annotated[int | None, typer.Option(help="Spark's task slots; all unless told.")] = None,
     folder: Annotated[Path | None, typer.Option(help="Where to keep what the run leaves behind.")] = None,
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    ledger: LedgerOption = LEDGER,
 ) -> None:
     """Play random scripts on real Spark, with stock Spark beside, and hold the same laws against what came out.
 

@@ -15,6 +15,7 @@ from headway_lab.experiments.scripts.virtual.run import CHUNK, SweepTally, judge
 from headway_lab.experiments.scripts.virtual.trace import SourceLook
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import LedgerOption
 
 EXPERIMENT = "scripts"
 SHOWN = 3  # violations in words
@@ -30,12 +31,12 @@ def scripts(
     out: Annotated[Path, typer.Option(help="Where the smallest script that breaks a law goes.")] = Path(
         "headway-script.json"
     ),
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    ledger: LedgerOption = LEDGER,
 ) -> None:
     """The real controller and control source around a model of Spark, through crashes, stalls, clock steps and bad rows.
 
     After every script the laws of `docs/semantics.md` are checked: no row lost that the contract does not name, none
-    doubled, none uncounted, nothing swept too soon, nobody stuck. Exit code 1 if one of them was broken.
+    doubled, none uncounted, nothing swept too soon, no query stuck. Exit code 1 if one of them was broken.
     """
     if replay is not None:
         _replay(replay)

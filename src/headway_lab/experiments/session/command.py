@@ -11,8 +11,9 @@ from headway.cli import arguments
 from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.session import run as profiles
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger, newest, origin
-from headway_lab.harness.measuring import measured
+from headway_lab.harness.ledger import Ledger, origin
+from headway_lab.harness.measuring import BenchSession, measured
+from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, SettleOption, WarmOption
 from headway_lab.harness.report import figures_page, spread_words
 from headway_lab.harness.setting import Setting
 from headway_lab.harness.suite import base_setting, plan
@@ -20,18 +21,18 @@ from headway_lab.harness.suite import base_setting, plan
 LADDER_QUERIES = 2  # few, so that even large batches fit into two cores
 
 
-def session(
+def session(  # an argument for each option of the command
     queries: Annotated[int, typer.Option(help="Number of queries for the settings one by one.")] = 20,
     rate: Annotated[int, typer.Option(help="Events per second and query for the settings one by one.")] = 200,
     rates: Annotated[str, typer.Option(help="Events per second for code against none.")] = "1000,10000,30000,100000,200000",
     seconds: Annotated[int, typer.Option(help="Measured seconds per session.")] = 15,
-    settle: Annotated[int, typer.Option(help="Seconds before that, not measured.")] = 5,
+    settle: SettleOption = 5,
     seeds: Annotated[str, typer.Option(help="Seeds; for each one, all sessions take their turn.")] = "1,2,3",
-    warm_s: Annotated[float, typer.Option("--warm", help="At most so many seconds of warm-up.")] = 240,
+    warm_s: WarmOption = 240,
     out: Annotated[Path, typer.Option(help="The page with the plot.")] = Path("headway-session.html"),
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    ledger: LedgerOption = LEDGER,
+    memory: MemoryOption = "6g",
+    cores: CoresOption = None,
 ) -> None:
     """Leave out one setting of the tuned session after the other, then try generated code on ever larger batches."""
     for key, value in (("queries", queries), ("rate", rate), ("seconds", seconds)):
@@ -45,15 +46,8 @@ def session(
     )
     cases, numbers, book = [*profiles.leave_one_out(base), *steps], arguments.wholes("seeds", seeds, least=0), Ledger(ledger)
     segments = plan(["klink"], cases, numbers, book.done(), origin()["commit"], profiles.EXPERIMENT)
-    measured(
-        segments, book, warm_s, cores=arguments.cores(cores), memory=arguments.memory(memory), experiment=profiles.EXPERIMENT
-    )
-    wanted = [asdict(case) for case in cases]
-    records = [
-        r
-        for r in newest(book.records())
-        if r["experiment"] == profiles.EXPERIMENT and r["commit"] == origin()["commit"] and r["setting"] in wanted
-    ]
+    measured(segments, book, warm_s, BenchSession.of(cores, memory), profiles.EXPERIMENT)
+    records = book.of_this_commit(profiles.EXPERIMENT, map(asdict, cases))
     screen.out.print(table(profiles.gains(records, base)))
     tall = [r for r in records if r["setting"]["queries"] == LADDER_QUERIES]
     lines = {name: line for name in (profiles.INTERPRETED, profiles.COMPILED) if (line := profiles.line(tall, name))}

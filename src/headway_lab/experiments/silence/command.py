@@ -12,22 +12,23 @@ from rich.table import Table
 from headway.cli import arguments
 from headway.kafka import broker
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.silence.run import AFTER_S, BEFORE_S, EXPERIMENT, LEAD_S, SilenceOutcome
+from headway_lab.experiments.silence.run import AFTER_S, BEFORE_S, EXPERIMENT, LEAD_S, SilenceOutcome, SilencePlan
 from headway_lab.experiments.silence.run import silence as stop_one
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption
 
 
 def silence(
     seconds: Annotated[int, typer.Option(help="How long the partition is silent.")] = 60,
     idle_after: Annotated[
-        str, typer.Option(help="Seconds after which it holds nobody back, with commas between them.")
+        str, typer.Option(help="Seconds after which it holds no window back, with commas between them.")
     ] = "10,90",
     rate: Annotated[int, typer.Option(help="Rows per second, of both partitions.")] = 400,
     seeds: Annotated[str, typer.Option(help="Seeds.")] = "1",
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "2g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    ledger: LedgerOption = LEDGER,
+    memory: MemoryOption = "2g",
+    cores: CoresOption = None,
 ) -> None:
     """Two partitions of a topic, one of which falls silent: how long windows wait for it, and what comes too late."""
     arguments.at_least("seconds", seconds, 1)
@@ -46,10 +47,11 @@ def silence(
             with screen.ProgressBar([float(LEAD_S + BEFORE_S + seconds + AFTER_S)] * len(cases)) as bar:
                 for idle, seed in cases:
                     bar.begin(f"seed {seed}, silent for {seconds} s, idle after {idle} s")
-                    outcome = stop_one(spark, server.address, seconds, idle, rate, seed, Path(folder), bar.say)
-                    told = {"stop_s": seconds, "idle_after_s": idle, "rate": rate}
+                    plan = SilencePlan(seconds, idle, rate, seed)
+                    outcome = stop_one(spark, server.address, plan, Path(folder), bar.say)
+                    setting = {"stop_s": seconds, "idle_after_s": idle, "rate": rate}
                     figures = asdict(outcome) | {"unseen": max(0, outcome.missing - outcome.late)}
-                    Ledger(ledger).append(EXPERIMENT, "klink", told, seed, figures)
+                    Ledger(ledger).append(EXPERIMENT, "klink", setting, seed, figures)
                     found.append((idle, seed, outcome))
                     bar.end()
         finally:

@@ -37,15 +37,24 @@ class SilenceOutcome:
     twice: int  # windows that came out more than once
 
 
-def silence(
-    spark: Any, address: str, stop_s: int, idle_after_s: int, rate: int, seed: int, folder: Path, say: Say
-) -> SilenceOutcome:
+@dataclass(frozen=True, slots=True)
+class SilencePlan:
     """Two partitions; the second is silent for `stop_s` seconds, then sends what it held back, at once."""
+
+    stop_s: int
+    idle_after_s: int
+    rate: int
+    seed: int
+
+
+def silence(spark: Any, address: str, plan: SilencePlan, folder: Path, say: Say) -> SilenceOutcome:
+    """Play the plan on a broker at this address."""
     from headway.spark.runtime import Runtime
 
-    topic = name = f"silent_{stop_s}_{idle_after_s}_{seed}"
+    stop_s, idle_after_s = plan.stop_s, plan.idle_after_s
+    topic = name = f"silent_{stop_s}_{idle_after_s}_{plan.seed}"
     topics.create(address, topic, 2)
-    stream = Ysb(seed, rate, now_ms() + LEAD_S * 1000, Uniform(0, 300), WINDOW_MS)
+    stream = Ysb(plan.seed, plan.rate, now_ms() + LEAD_S * 1000, Uniform(0, 300), WINDOW_MS)
     seconds = BEFORE_S + stop_s + AFTER_S
     halves = [half(stream, part, seconds) for part in range(2)]
     begun = stream.epoch_ms + BEFORE_S * 1000

@@ -19,12 +19,13 @@ from headway_lab.experiments.simulator import figures, ladder, paper
 from headway_lab.experiments.slack import command as sim_slack
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger, Record, newest, origin
+from headway_lab.harness.options import LedgerOption, PoliciesOption
 from headway_lab.harness.report import figures_page, spread_words
 from headway_lab.harness.setting import policies_named
 from headway_lab.harness.suite import Spread
 
 app = typer.Typer(help="Run experiments in virtual time: no Spark, no waiting.")
-LedgerOption = Annotated[Path, typer.Option(help="The file that results are appended to.")]
+ALL_POLICIES = ",".join(paper.ORDERS)
 SeedsOption = Annotated[int, typer.Option(help="How many seeds.")]
 JobsOption = Annotated[int | None, typer.Option(help="Runs at once; as many as there are cores unless told.")]
 app.command("slack")(sim_slack.slack)
@@ -42,7 +43,7 @@ def top(context: typer.Context) -> None:
 @app.command("paper")
 def paper_(
     experiments: Annotated[str, typer.Option(help="Which, with commas between them.")] = ",".join(paper.EXPERIMENTS),
-    orders: Annotated[str, typer.Option(help="Policies, with commas between them.")] = ",".join(paper.ORDERS),
+    orders: PoliciesOption = ALL_POLICIES,
     seeds: SeedsOption = 10,
     minutes: Annotated[int, typer.Option(help="Simulated minutes of each run; the first is not counted.")] = 20,
     jobs: JobsOption = None,
@@ -78,9 +79,9 @@ def paper_(
 
 
 @app.command("ladder")
-def ladder_(
+def ladder_(  # an argument for each option of the command
     queries: Annotated[str, typer.Option(help="Numbers of queries.")] = ",".join(map(str, ladder.QUERIES)),
-    policies: Annotated[str, typer.Option(help="Policies, with commas between them.")] = "klink,response-ratio,streambox",
+    policies: PoliciesOption = "klink,response-ratio,streambox",
     seconds: Annotated[int, typer.Option(help="Simulated seconds.")] = 60,
     load: Annotated[str, typer.Option(help="Shares of the cores, with commas between them.")] = "0.7",
     unequal: Annotated[float, typer.Option(help="How much costs differ: standard deviation over mean.")] = 0.0,

@@ -51,77 +51,59 @@ def point(record: Record) -> str:
 
 def paper(records: Sequence[Record]) -> list[Figure]:
     """All figures for which there are records."""
-    plain = [r for r in records if r["setting"]["workload"] == "ysb" and r["setting"]["delay"].startswith("uniform")]
-    single = [r for r in plain if r["setting"]["nodes"] == 1]
-    at60 = [r for r in single if r["setting"]["queries"] == 60]
-    at80 = [r for r in single if r["setting"]["queries"] == 80]
-    out: list[Figure] = []
-    if single:
-        out.append(
-            (
-                "Mean output latency against the number of queries (paper: Fig. 6a)",
-                "Yahoo benchmark, one node of 24 cores, 10,000 events/s a query. Hollow marks: what the paper shows at 80.",
-                _lines(single, "queries", "mean_ms", "queries", "mean output latency, s", 1000, PAPER_AT_80),
-            )
-        )
-        out.append(
-            (
-                "Slowdown (Fig. 6c)",
-                "Mean output latency over the time one event takes through an idle chain.",
-                _lines(single, "queries", "slowdown", "queries", "slowdown"),
-            )
-        )
-        out.append(
-            (
-                "Throughput (Fig. 6d)",
-                "Events processed a second, counted at every operator.",
-                _lines(single, "queries", "events_per_s", "queries", "million events/s", 1e6),
-            )
-        )
-        out.append(
-            (
-                "Memory against the number of queries (Fig. 9a)",
-                "Share of the bound that queued events take, mean over time.",
-                _lines(single, "queries", "memory", "queries", "share of the bound"),
-            )
-        )
-    for rows, title in ((at60, "60"), (at80, "80")):
-        if rows:
-            out.append((f"Distribution of output latency at {title} queries (Fig. 6b)", "Three seeds.", _cdf(rows)))
-            out.append(
-                (
-                    f"Memory over time at {title} queries (Fig. 8)",
-                    "One seed.",
-                    _series(rows, "memory_series", "share of the bound"),
-                )
-            )
-            out.append(
-                (
-                    f"Cores over time at {title} queries (Fig. 8)",
-                    "One seed.",
-                    _series(rows, "cpu_series", "share of the cores"),
-                )
-            )
+    uniform = [r for r in records if r["setting"]["delay"].startswith("uniform")]
+    by_workload = {w: [r for r in uniform if r["setting"]["workload"] == w] for w in ("ysb", "linear-road", "taxi")}
+    single = [r for r in by_workload["ysb"] if r["setting"]["nodes"] == 1]
+    out = _by_queries(single) if single else []
+    for queries in (60, 80):
+        if rows := [r for r in single if r["setting"]["queries"] == queries]:
+            out += _of_one_load(rows, queries)
     for workload, number in (("linear-road", "7a"), ("taxi", "7b")):
-        of = [r for r in records if r["setting"]["workload"] == workload and r["setting"]["delay"].startswith("uniform")]
-        if of:
-            out.append(
-                (
-                    f"{workload}: mean output latency (Fig. {number})",
-                    "One node.",
-                    _lines(of, "queries", "mean_ms", "queries", "mean output latency, s", 1000),
-                )
-            )
-    many = [r for r in plain if r["setting"]["queries"] == 80]
+        if of := by_workload[workload]:
+            drawn = _lines(of, "queries", "mean_ms", "queries", "mean output latency, s", 1000)
+            out.append((f"{workload}: mean output latency (Fig. {number})", "One node.", drawn))
+    many = [r for r in by_workload["ysb"] if r["setting"]["queries"] == 80]
     if len({r["setting"]["nodes"] for r in many}) > 1:
-        out.append(
-            (
-                "80 queries on 1 to 8 nodes (Fig. 6e)",
-                "Operators of a query lie on successive nodes.",
-                _lines(many, "nodes", "mean_ms", "nodes", "mean output latency, s", 1000),
-            )
-        )
+        drawn = _lines(many, "nodes", "mean_ms", "nodes", "mean output latency, s", 1000)
+        out.append(("80 queries on 1 to 8 nodes (Fig. 6e)", "Operators of a query lie on successive nodes.", drawn))
     return out
+
+
+def _by_queries(single: Sequence[Record]) -> list[Figure]:
+    """Figures over the number of queries, on one node."""
+    return [
+        (
+            "Mean output latency against the number of queries (paper: Fig. 6a)",
+            "Yahoo benchmark, one node of 24 cores, 10,000 events/s a query. Hollow marks: what the paper shows at 80.",
+            _lines(single, "queries", "mean_ms", "queries", "mean output latency, s", 1000, PAPER_AT_80),
+        ),
+        (
+            "Slowdown (Fig. 6c)",
+            "Mean output latency over the time one event takes through an idle chain.",
+            _lines(single, "queries", "slowdown", "queries", "slowdown"),
+        ),
+        (
+            "Throughput (Fig. 6d)",
+            "Events processed a second, counted at every operator.",
+            _lines(single, "queries", "events_per_s", "queries", "million events/s", 1e6),
+        ),
+        (
+            "Memory against the number of queries (Fig. 9a)",
+            "Share of the bound that queued events take, mean over time.",
+            _lines(single, "queries", "memory", "queries", "share of the bound"),
+        ),
+    ]
+
+
+def _of_one_load(rows: Sequence[Record], queries: int) -> list[Figure]:
+    """Distribution and course of runs with so many queries."""
+    memory = _series(rows, "memory_series", "share of the bound")
+    cores = _series(rows, "cpu_series", "share of the cores")
+    return [
+        (f"Distribution of output latency at {queries} queries (Fig. 6b)", "Three seeds.", _cdf(rows)),
+        (f"Memory over time at {queries} queries (Fig. 8)", "One seed.", memory),
+        (f"Cores over time at {queries} queries (Fig. 8)", "One seed.", cores),
+    ]
 
 
 def ladder(records: Sequence[Record]) -> list[Figure]:

@@ -57,7 +57,7 @@ def cases(experiment: str, minutes: int) -> list[KlinkCase]:
         return [replace(base, workload=w, queries=n) for w in ("linear-road", "taxi") for n in (40, 60, 80)]
     if experiment == "delays":
         return [replace(base, workload=w, queries=80, delay="zipf:0.99:500") for w in PIPELINES]
-    # As in the paper, and as much for each node as one of them had: else nobody has to wait for anybody.
+    # As in the paper, and as much for each node as one of them had: else no query has to wait for another.
     return [replace(base, queries=q, nodes=n) for n, q in ((2, 80), (4, 80), (8, 80), (2, 160))]
 
 

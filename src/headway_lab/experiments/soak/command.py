@@ -1,7 +1,6 @@
 """`headway bench soak`: queries fed from Kafka for many minutes; nothing may grow."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,26 +10,35 @@ from rich.table import Table
 from headway.cli import arguments
 from headway.sim import delays
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.kafka.command import SPARE_MS
 from headway_lab.experiments.soak.run import EXPERIMENT, backlog_growth, heap_growth
 from headway_lab.experiments.soak.run import soak as run_long
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench, Run
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import (
+    CoresOption,
+    DelayOption,
+    LedgerOption,
+    MemoryOption,
+    RateOption,
+    SeedOption,
+    WarmOption,
+)
 from headway_lab.harness.setting import Setting
 from headway_lab.harness.suite import measures, warm
+from headway_lab.harness.tasks import SPARE_MS
 
 
-def soak(
+def soak(  # an argument for each option of the command
     queries: Annotated[int, typer.Option(help="Number of queries, each with a topic of its own.")] = 10,
-    rate: Annotated[int, typer.Option(help="Events per second and query.")] = 2_000,
+    rate: RateOption = 2_000,
     minutes: Annotated[int, typer.Option(help="How long.")] = 10,
-    delay: Annotated[str, typer.Option(help="uniform:LOW:HIGH, zipf:EXPONENT:MAX, gamma:SHAPE:SCALE ...")] = "uniform:0:500",
-    seed: Annotated[int, typer.Option(help="Decides what is drawn by chance.")] = 1,
-    warm_s: Annotated[float, typer.Option("--warm", help="At most so many seconds of warm-up.")] = 120,
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "6g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    delay: DelayOption = "uniform:0:500",
+    seed: SeedOption = 1,
+    warm_s: WarmOption = 120,
+    ledger: LedgerOption = LEDGER,
+    memory: MemoryOption = "6g",
+    cores: CoresOption = None,
 ) -> None:
     """Run Klink on the Yahoo workload through Kafka, minute after minute over the same queries."""
     for key, value, least in (("queries", queries, 1), ("rate", rate, 1), ("minutes", minutes, 3)):

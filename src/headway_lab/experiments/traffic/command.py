@@ -1,4 +1,4 @@
-"""`headway bench traffic`: who sets the slack threshold best, live: all tuners side by side over the same late buses."""
+"""`headway bench traffic`: which tuner sets the slack threshold best, live: all side by side over the same late buses."""
 
 import tempfile
 import time
@@ -19,6 +19,7 @@ from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.traffic.run import LEAD_S, SETTLE_S, TrafficOutcome, TrafficPlan, TrafficResult, play
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption
 
 EXPERIMENT = "traffic"
 START_S = 10  # all queries
@@ -26,7 +27,7 @@ LOW_MS = 1_000
 SCENARIOS = {"periodic": (6_000, 10_000), "growing": (35_000, 150_000)}  # the deadline, and a threshold beyond it
 
 
-def traffic(
+def traffic(  # an argument for each option of the command
     scenario: Annotated[str, typer.Option(help="How the buses fall behind: periodic or growing.")] = "periodic",
     seconds: Annotated[int, typer.Option(help="How long windows are counted.")] = 140,
     rate: Annotated[int, typer.Option(help="Reports per second of each stream.")] = 500,
@@ -35,9 +36,9 @@ def traffic(
     ] = None,
     seeds: Annotated[str, typer.Option(help="Seeds.")] = "1",
     warm: Annotated[int, typer.Option(help="Seconds of the same before that, not counted: a young JVM is slow.")] = 60,
-    ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "4g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    ledger: LedgerOption = LEDGER,
+    memory: MemoryOption = "4g",
+    cores: CoresOption = None,
 ) -> None:
     """Buses fall eight seconds behind and catch up again; a query for each tuner looks for congestion meanwhile."""
     for key, value in (("seconds", seconds), ("rate", rate)):
@@ -89,7 +90,7 @@ def _play(spark: Any, plan: TrafficPlan) -> TrafficResult:
 
 
 def figures(outcome: TrafficOutcome, played: TrafficResult, deadline_ms: int) -> dict[str, Any]:
-    """`late_met` of who broke the deadline is the number of all rows, so that the best baseline is one that kept it."""
+    """For the ledger. `late_met` of a tuner that broke the deadline is the number of all rows: the best baseline kept it."""
     latencies = np.array(outcome.latencies_ms or [0.0])
     beyond = float((latencies > deadline_ms).mean())
     right = sum(played.truth.get(event) == seen for event, seen in outcome.events.items())

@@ -14,12 +14,13 @@ from headway.policy.patience import Deadline, Fixed, PatiencePolicy, Quantile, S
 from headway_lab.experiments.traffic import page as traffic_page
 from headway_lab.experiments.traffic.run import LEAD_S, SETTLE_S, TrafficPlan, TrafficResult, WatchedQuery, play
 from headway_lab.harness import screen
+from headway_lab.harness.options import CoresOption, MemoryOption, SeedOption
 from headway_lab.workloads.traffic import aarhus, austin
 from headway_lab.workloads.traffic.truth import Event, Seen
 from headway_lab.workloads.wall_clock import now_ms
 
 
-def traffic(
+def traffic(  # an argument for each option of the command
     seconds: Annotated[int, typer.Option(help="How long windows are counted.")] = 45,
     rate: Annotated[int, typer.Option(help="Reports per second of each stream.")] = 500,
     patience: Annotated[str, typer.Option(help="Of the query that always waits the same.")] = "2 s",
@@ -31,9 +32,9 @@ def traffic(
         bool, typer.Option("--real", help="Austin's buses and Aarhus' road sensors, from HEADWAY_DATA, 400 times as fast.")
     ] = False,
     out: Annotated[Path, typer.Option(help="Folder for the page.")] = Path("headway-report"),
-    seed: Annotated[int, typer.Option(help="Decides what is drawn by chance.")] = 1,
-    memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "4g",
-    cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
+    seed: SeedOption = 1,
+    memory: MemoryOption = "4g",
+    cores: CoresOption = None,
 ) -> None:
     """Buses fall eight seconds behind and catch up again: which kind of patience finds the congestion, and when?"""
     for key, value in (("seconds", seconds), ("rate", rate)):

@@ -29,7 +29,7 @@ SPEED, NOON = 400.0, 12.0  # of the real streams: as many reports a second as of
 
 @dataclass(frozen=True)
 class TrafficPlan:
-    """What is played, and who watches it."""
+    """What is played: the streams, and a query for each kind of patience."""
 
     policies: Mapping[str, PatiencePolicy]  # by the name of the query
     base_ms: int = 0  # from then on windows count: set when the queries have started
@@ -148,7 +148,7 @@ def _start(rt: Any, spark: Any, folder: Path, name: str, patience: PatiencePolic
 
 
 def _on(plan: TrafficPlan, watches: Mapping[str, "_Watch"]) -> bool:
-    """Until every window that counts is out, or nobody can expect it any more."""
+    """Until every window that counts is out, or it is too late for it to come."""
     now = now_ms()
     out = all(watch.watched.watermark >= plan.ends_ms[-1] for watch in watches.values())
     return not out and now < plan.until_ms + OVER_S * 1_000

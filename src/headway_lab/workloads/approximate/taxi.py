@@ -1,7 +1,7 @@
 """The mean distance of taxi trips in sliding windows: each ad stands for a trip.
 
 The 4,096 trips are quantiles of January 2023's green taxis where `HEADWAY_DATA` has them, and otherwise of a lognormal
-distribution with their mean and spread. Who rides when is drawn anew for every event, so days and nights are mixed.
+distribution with their mean and spread. Which trip happens when is drawn anew for every event, so days and nights are mixed.
 """
 
 import json

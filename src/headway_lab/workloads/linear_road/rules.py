@@ -78,7 +78,7 @@ def prices(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Segment,
     for accident in accidents(reports, minute_ms):
         place = accident.place
         first, last = accident.detected_ms // minute_ms, (accident.cleared_ms - 1) // minute_ms
-        for minute in range(first + 1, last + 2):  # those who come in the minutes after one that saw the accident
+        for minute in range(first + 1, last + 2):  # vehicles that come in the minutes after one that saw the accident
             blocked.update((minute * minute_ms, place.xway, place.dir, seg) for seg in felt(place.dir, place.seg))
     speeds = average_speeds(reports, minute_ms)
     found = {}

@@ -45,7 +45,7 @@ def late_trips(months: Sequence[int] = (1,), longest_s: int = LONGEST_S) -> Feed
     """The trips of some months of 2023, each known when it ended: a stream as late as trips are long.
 
     Without those that ended before they began or took longer than `longest_s`; `left_out` counts them. A meter left
-    running overnight would otherwise make a watermark that waits for everybody wait for a day.
+    running overnight would otherwise make a watermark that waits for all vehicles wait for a day.
     """
     read = _read(months)
     lasted_ms = read.dropoff_ms - read.pickup_ms

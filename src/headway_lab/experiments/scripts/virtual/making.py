@@ -109,7 +109,7 @@ def _stretch(dice: Random, to: dict[str, Any], given: ScriptInput, query: Script
 
 
 def _odd_rows(dice: Random, to: dict[str, Any], query: ScriptQuery, given: ScriptInput, length: int) -> Action:
-    """A few rows that somebody did not think of."""
+    """A few rows that are easily forgotten: without a time, at window edges, from far away."""
     at = dice.randrange(0, length, 100)
     slide = query.slide_ms or query.window_ms
     edge = (at - given.patience_ms) // slide * slide  # a window's end that patience lets go about now

@@ -103,7 +103,9 @@ class Evidence:
         """By the last look before the window was announced; and if that was ahead of its end, by the last before its end."""
         patience, until = setting(announced, name).patience_ms, max(announced.granted_at, min(end, swept.granted_at))
         if not swept.gated or any(announced.granted_at < anew <= swept.granted_at for anew in self.kept.anew):
-            until = announced.granted_at  # whoever is alone, or began anew, knows that it was announced, and nothing else
+            until = (
+                announced.granted_at
+            )  # a query without a gate, or a new controller, knows that it was announced, and nothing else
         looks = self.known(until, announced.run)
         if not looks or end + patience - announced.granted_at > MOST_AHEAD_MS:
             return False

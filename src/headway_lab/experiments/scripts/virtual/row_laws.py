@@ -81,8 +81,8 @@ def late_rows_are_counted(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]
 
     One by one in a plain life. Roughly where a report has no room for all its tenths of a second, or where it tells of rows
     by their delays only: those that another input's patience refused, or a watermark ahead of the clock. After a restart
-    nobody says by which watermark the first batch refuses, and it may be counted too much. That none are late is never said
-    if some were, unless the report of the batch before was lost, which tells of the watermark.
+    no report says by which watermark the first batch refuses, and it may be counted too much. That none
+    are late is never said if some were, unless the report of the batch before was lost, which tells of the watermark.
     """
     actions = trace.script.actions
     if any(a.get("how") == "drop" for a in actions):

@@ -43,7 +43,7 @@ class ScriptInput:
     horizon_ms: int | None = DAY_MS  # None: never
     limit: int | None = None  # rows that the source hands out per batch, at most
     whole: bool = True  # it is known that the source hands out all it has
-    skew_ms: int = 0  # how far the clock of whoever sends is ahead of ours; for the fresh rows at the script's end
+    skew_ms: int = 0  # how far the sender's clock is ahead of ours; for the fresh rows at the script's end
 
     @property
     def limited(self) -> bool:

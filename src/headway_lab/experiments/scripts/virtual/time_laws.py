@@ -58,14 +58,14 @@ def queries_with_rows_are_read(trace: ScriptTrace, kept: QueryTrace) -> Iterator
         if since is None or (kept.ended and look is looks[-1]):
             continue
         allowed = _patience_of(trace, kept, look)
-        # Whoever was away starts anew: the promise holds from when the query, and the controller, were back.
+        # After an absence the promise holds from when the query, and the controller, were back.
         since = max([since, *(to for begin, to in kept.away if begin < until and to > since)])
         if until - since > allowed:
             yield f"rows waited from {told(since)} to {told(until)}, {until - since:,} ms; promised are {allowed:,} ms"
 
 
 def _promises(trace: ScriptTrace) -> bool:
-    """Whether only policies decide that serve everybody in time; the paper's baselines may let a query starve."""
+    """Whether only policies decide that serve all queries in time; the paper's baselines may let a query starve."""
     policies = {trace.script.policy, *(a["name"] for a in trace.script.actions if a["do"] == "policy")}
     return policies <= {"klink", "response-ratio"}
 
@@ -102,7 +102,7 @@ def _held_ms(kept: QueryTrace, look: SourceLook) -> int:
     """A watermark that is announced waits for inputs that were seen to be silent, and so does whatever comes meanwhile."""
     if look.end.wm <= (look.ran.swept if look.ran else 0):
         return 0
-    # A batch that was run again tells of its rows when they are older still, and whoever began anew knows of no others.
+    # A batch that was run again tells of its rows when they are older still, and a new controller knows of no others.
     run = look.done_run or look.run
     seen_at = look.granted_at if look.done_at is None or run == look.run else look.done_at
     known = [other for other in kept.looks if run in (other.run, other.done_run) and other.granted_at <= look.granted_at]
@@ -117,7 +117,7 @@ def nobody_is_stuck(trace: ScriptTrace, kept: QueryTrace) -> Iterator[str]:
     """When fresh rows have come for a while, every window has come out that stock Spark would have put out long ago.
 
     Only rows count that the controller was told of in the last run: what it cannot know, it need not act upon. And a single
-    row from the future closes no window here: to follow it, as stock Spark does, is allowed, but nobody waits for that.
+    row from the future closes no window here: to follow it, as stock Spark does, is allowed, but not demanded.
     """
     query: ScriptQuery = kept.last
     if not _promises(trace):

@@ -1,4 +1,4 @@
-"""Processes that end with whoever started them, also if that one is killed."""
+"""Processes that end with the process that started them, also if that one is killed."""
 
 import ctypes
 import signal

@@ -1,0 +1,27 @@
+"""Options that many commands of the laboratory have, each described once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+# ---- what is measured, and for how long
+PoliciesOption = Annotated[str, typer.Option(help="Policies, with commas between them.")]
+QueriesOption = Annotated[int, typer.Option(help="Number of queries.")]
+RateOption = Annotated[int, typer.Option(help="Events per second and query.")]
+DelayOption = Annotated[str, typer.Option(help="uniform:LOW:HIGH, zipf:EXPONENT:MAX, gamma:SHAPE:SCALE ...")]
+PatienceOption = Annotated[int | None, typer.Option(help="Patience in ms; as long as the longest delay unless told.")]
+SecondsOption = Annotated[int, typer.Option(help="Measured seconds per policy.")]
+SettleOption = Annotated[int, typer.Option(help="Seconds before that, not measured.")]
+WarmOption = Annotated[float, typer.Option("--warm", help="At most so many seconds of warm-up.")]
+SeedsInTurnOption = Annotated[str, typer.Option(help="Seeds; for each one, all policies take their turn.")]
+SeedOption = Annotated[int, typer.Option(help="Decides what is drawn by chance.")]
+
+# ---- where results go
+LedgerOption = Annotated[Path, typer.Option(help="The file that results are appended to.")]
+ResumeOption = Annotated[bool, typer.Option(help="Pass over what this commit has in the ledger already.")]
+FolderOption = Annotated[Path | None, typer.Option(help="Where to keep what the run leaves behind, logs and all.")]
+
+# ---- the machine
+MemoryOption = Annotated[str, typer.Option(help="Memory of the driver.")]
+CoresOption = Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")]
