@@ -15,7 +15,6 @@ FILES = sorted(SRC.rglob("*.py"))
 LINES, METHODS, LONG, GIVEN = 300, 15, 50, 7
 
 CALL = "users call it: each setting has a name, a default and a line of its docstring"
-RUN = "what a run depends on, given by its command alone and written into the ledger"
 REASONS: dict[str, str] = {
     "headway/spark/runtime.py: Runtime.watermark: arguments": CALL,
     "headway/spark/runtime.py: Runtime.approximate: arguments": CALL,
@@ -24,10 +23,6 @@ REASONS: dict[str, str] = {
     "headway/spark/session.py: session: arguments": CALL,
     "headway/policy/order/klink.py: expected_slack: arguments": "the terms of Eq. 8, by their names",
     "headway/sim/microbatch.py: VirtualWorld.__init__: arguments": CALL,
-    "headway_lab/experiments/density/run.py: search: arguments": RUN,
-    "headway_lab/experiments/silence/run.py: silence: arguments": RUN,
-    "headway_lab/harness/measuring.py: measured: arguments": RUN,
-    "headway_lab/experiments/simulator/figures.py: paper: lines": "one figure of the paper after the other, a few lines each",
 }
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
