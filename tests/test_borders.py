@@ -183,3 +183,13 @@ def test_the_dozen_names_of_the_package_are_all_there() -> None:
         assert getattr(headway, name) is not None
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         headway.nothing  # noqa: B018
+
+
+def test_one_name_is_one_class() -> None:
+    """Whoever reads of a `Gate` knows which."""
+    places: dict[str, list[str]] = {}
+    for path in [*FILES, *LAB.rglob("*.py")]:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(str(path.relative_to(SRC.parent)))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.merge.log import LEAST_ROOM, Log
+from headway.merge.log import LEAST_ROOM, WriterLog
 from headway.merge.rows import Flag, Row, Rows
 
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 400), st.booleans()), max_size=20), st.integers(0, 60))
 def test_it_is_a_list_that_forgets_its_start(steps: list[tuple[int, int, bool]], share: int) -> None:
-    log, plain, now = Log(0), [], 0
+    log, plain, now = WriterLog(0), [], 0
     for gap, count, many in steps:
         stamps = now + gap * np.arange(count)
         now = int(stamps[-1])
@@ -44,7 +44,7 @@ def test_it_is_a_list_that_forgets_its_start(steps: list[tuple[int, int, bool]],
     ],
 )
 def test_payloads_keep_their_type_until_another_comes(first: Any, second: Any, dtype: Any) -> None:
-    log = Log(0)
+    log = WriterLog(0)
     log.extend(np.array([1, 2]), first)
     log.extend(np.array([3, 4]), second)
     _, payloads = log.part(0, 4)

@@ -17,7 +17,7 @@ from typing import Any
 from headway.errors import HeadwayError, aloud
 from headway.loop import codec, journal_file
 from headway.loop.backlog import Backlog
-from headway.loop.journal_rows import Item, Rows, moment, write_note
+from headway.loop.journal_rows import Item, JournalRows, moment, write_note
 from headway.loop.kernel import Entry
 from headway.loop.questions.order import NAME as ORDER
 from headway.model.message import BatchSeen
@@ -37,7 +37,7 @@ class Journal:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self._backlog: Backlog[Item] = Backlog(MOST_WAITING)
-        self._rows = Rows()
+        self._rows = JournalRows()
         self._db: sqlite3.Connection | None = journal_file.opened(self.path)
         self._written = FORGET_EVERY  # since it was last tidied up: runs that are too short to do so may share a file
         self._trouble: str | None = None  # since the last commit
@@ -143,7 +143,7 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class JournalLine:
     """One decision as it stands in the journal."""
 
     id: int
@@ -172,7 +172,7 @@ class JournalReader:
     def queries(self) -> list[str]:
         return [name for (name,) in self._db.execute("select distinct query from batches order by query")]
 
-    def last_grant(self, query: str, at: WallMs | None = None) -> Line | None:
+    def last_grant(self, query: str, at: WallMs | None = None) -> JournalLine | None:
         """The newest grant of `query`, or the newest not later than `at`."""
         with closing(
             self._db.execute(
@@ -182,7 +182,7 @@ class JournalReader:
             )
         ) as rows:
             row = rows.fetchone()
-        return Line(*row) if row else None
+        return JournalLine(*row) if row else None
 
     def entry(self, line: int) -> Entry:
         row = self._db.execute(f"select {_COLUMNS} from entries where id = ?", (line,)).fetchone()
@@ -198,7 +198,7 @@ class JournalReader:
             if (entry := self._entry(row)) is not None:
                 yield entry
 
-    def last_answers(self, query: str, at: WallMs) -> list[Line]:
+    def last_answers(self, query: str, at: WallMs) -> list[JournalLine]:
         """The newest answer of that moment to each question about a query's inputs."""
         rows = self._db.execute(
             "select id, at, question || ' of ' || scope, kind, because, receipt from entries where id in"
@@ -206,7 +206,7 @@ class JournalReader:
             " order by scope, question",
             (query, at),
         )
-        return [Line(*row) for row in rows]
+        return [JournalLine(*row) for row in rows]
 
     def batch_after(self, query: str, at: WallMs) -> dict[str, Any] | None:
         """The batch that a grant of that moment led to."""

@@ -14,7 +14,7 @@ from headway.model.view import QueryView
 Item = tuple[str, Any]  # "entry", "batch" or "note", and what is to be written of it
 
 
-class Rows:
+class JournalRows:
     """Writes items, between the begin and the end of a commit."""
 
     def __init__(self) -> None:

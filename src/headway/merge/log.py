@@ -14,7 +14,7 @@ BEFORE_ALL = float("-inf")  # the frontier of who has not written yet
 OBJECT: np.dtype[Any] = np.dtype(object)
 
 
-class Log:
+class WriterLog:
     """Sorted timestamps and their payloads, in arrays that grow at the end and are cut off at the start."""
 
     def __init__(self, writer: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.merge.log import BEFORE_ALL, Log
+from headway.merge.log import BEFORE_ALL, WriterLog
 from headway.merge.rows import Flag, Ints, Row, Rows, batch, number, numbered, timestamp_of, together
 
 Key = tuple[float, int]  # timestamp and writer: within a writer its log keeps the order
@@ -43,7 +43,7 @@ class ScaleGate:
     """
 
     def __init__(self, writers: int, readers: int = 1) -> None:
-        self._logs = [Log(writer) for writer in range(number("writers", writers, 1))]
+        self._logs = [WriterLog(writer) for writer in range(number("writers", writers, 1))]
         self._frontiers: list[Key] = [(BEFORE_ALL, writer) for writer in range(writers)]
         self._readers = [ScaleGateReader(writers) for _ in range(number("readers", readers, 1))]
         self._lock = Lock()

@@ -15,7 +15,7 @@ BINS = 64  # of the histogram of delays: as many as a batch of Spark's tells of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Rows:
+class SampledRows:
     """Rows in the order in which they come in; time is in milliseconds since the first one happened."""
 
     event_ms: Floats
@@ -29,7 +29,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Sample:
+class WindowSample:
     """Rows of a window that were taken, with the rate at which."""
 
     value: Floats
@@ -37,14 +37,14 @@ class Sample:
     points: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, rows: Rows, at: NDArray[np.int64], rate: Floats) -> "Sample":
+    def of(cls, rows: SampledRows, at: NDArray[np.int64], rate: Floats) -> "WindowSample":
         return cls(rows.value[at], rate, None if rows.points is None else rows.points[at])
 
     def __len__(self) -> int:
         return len(self.value)
 
 
-def read(name: str, rows: Rows, batch: slice) -> InputSeen:
+def read(name: str, rows: SampledRows, batch: slice) -> InputSeen:
     """What the batch that has read these rows tells of them, taken or not."""
     event = rows.event_ms[batch]
     if not len(event):
@@ -56,7 +56,7 @@ def read(name: str, rows: Rows, batch: slice) -> InputSeen:
     )  # fmt: skip
 
 
-def cells(rows: Rows, batch: slice) -> list[SubStreamSeen]:
+def cells(rows: SampledRows, batch: slice) -> list[SubStreamSeen]:
     """What a batch read of each cell, late rows too."""
     event, value = rows.event_ms[batch], rows.value[batch]
     if not len(event):
@@ -72,7 +72,7 @@ def cells(rows: Rows, batch: slice) -> list[SubStreamSeen]:
     return [SubStreamSeen(*cell) for cell in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def histogram(rows: Rows, batch: slice) -> tuple[tuple[float, float], ...]:
+def histogram(rows: SampledRows, batch: slice) -> tuple[tuple[float, float], ...]:
     """Delays of a batch in bins of one width, each with the mean delay of its rows; the longest stands alone."""
     delay = np.rint(rows.arrival_ms[batch] - rows.event_ms[batch])  # they are whole, but for the last digits of a float
     if not len(delay):

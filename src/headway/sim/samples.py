@@ -1,6 +1,6 @@
 """Windows that are answered from samples, in virtual time: batches that read what has come in, take a part, and emit.
 
-    world = World(Mean(), rows, Windows(3_000, 3_000), Aion(), Costs(fixed_ms=10, read_ms=0.001, row_ms=0.03))
+    world = SampledWorld(Mean(), rows, Windows(3_000, 3_000), Aion(), Costs(fixed_ms=10, read_ms=0.001, row_ms=0.03))
     latencies = [window.latency_ms for window in world.run().windows]
 
 A window is due at its end plus its wait, and when its sub-streams have the rows that they must have; its batch begins then
@@ -36,7 +36,7 @@ from headway.model.offset import Sampled
 from headway.model.sampling import Sampling, SamplingPolicy
 from headway.model.time import EventMs, WallMs
 from headway.sim.microbatch import NoJournal
-from headway.sim.sampled_rows import Rows, Sample, read
+from headway.sim.sampled_rows import SampledRows, WindowSample, read
 
 QUERY, INPUT = "query", "rows"
 
@@ -51,11 +51,11 @@ class Aggregate(Protocol):
         """A window of which every row was taken is not answered once more, but as exactly as it was."""
         ...
 
-    def exact(self, all_rows: Sample) -> float:
+    def exact(self, all_rows: WindowSample) -> float:
         """From all rows of a window."""
         ...
 
-    def answer(self, sample: Sample, sure: Certainty) -> Answer:
+    def answer(self, sample: WindowSample, sure: Certainty) -> Answer:
         """From a sample, with its bounds."""
         ...
 
@@ -94,7 +94,7 @@ class Windows:
 
 
 @dataclass(frozen=True, slots=True)
-class Emitted:
+class SampledWindow:
     """A window that came out."""
 
     end_ms: float
@@ -107,10 +107,10 @@ class Emitted:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Trace:
+class SampledRun:
     """A run: its windows, and what the estimator and the policy took of the machine's time."""
 
-    windows: Sequence[Emitted]
+    windows: Sequence[SampledWindow]
     overhead_ms: float
 
 
@@ -124,13 +124,13 @@ class Truth:
 
 
 @lru_cache(maxsize=2)  # the policies take turns on the same stream
-def truth(aggregate: Aggregate, rows: Rows, windows: Windows) -> Truth:
+def truth(aggregate: Aggregate, rows: SampledRows, windows: Windows) -> Truth:
     pane = (rows.event_ms // windows.slide_ms).astype(np.int64)
     last = int(pane.max())  # not whole, so no window ends with it
     of_pane = [np.flatnonzero(pane == p) for p in range(last)]
     numbers = tuple(range(windows.panes - 1, last))
     chosen = [np.concatenate([of_pane[p] for p in windows.of(n)]) for n in numbers]
-    answers = [aggregate.exact(Sample.of(rows, at, np.ones(len(at)))) for at in chosen]
+    answers = [aggregate.exact(WindowSample.of(rows, at, np.ones(len(at)))) for at in chosen]
     return Truth(numbers, np.array(answers), np.array([len(at) for at in chosen]))
 
 
@@ -142,13 +142,13 @@ class _Taken:
     rate: Floats
 
 
-class World:
+class SampledWorld:
     """All windows of a stream under one policy, around the live sampler."""
 
     def __init__(
         self,
         aggregate: Aggregate,
-        rows: Rows,
+        rows: SampledRows,
         windows: Windows,
         policy: SamplingPolicy,
         costs: Costs,
@@ -167,7 +167,7 @@ class World:
         self._seen: dict[int, int] = defaultdict(int)  # rows of each pane that were read
         self._read, self._due_ms, self._free_ms, self._overhead_s = 0, 0.0, 0.0, 0.0
 
-    def run(self, warm_ms: float = 0.0, seed: int = 0) -> Trace:
+    def run(self, warm_ms: float = 0.0, seed: int = 0) -> SampledRun:
         """Until `warm_ms` batches take no time: who knows nothing of its stream takes all of it, and a queue from then would
         stand for minutes at the head of a short run."""
         known = truth(self.aggregate, self.rows, self.windows)
@@ -177,9 +177,9 @@ class World:
             self._window(number, exact, happened, 0.0 if (number + 1) * self.windows.slide_ms <= warm_ms else lucky)
             for number, exact, happened, lucky in each
         ]
-        return Trace(out, self._overhead_s * 1000)
+        return SampledRun(out, self._overhead_s * 1000)
 
-    def _window(self, number: int, exact: float, happened: int, luck: float) -> Emitted:
+    def _window(self, number: int, exact: float, happened: int, luck: float) -> SampledWindow:
         """The batch that lets a window out."""
         end_ms, wait_ms = (number + 1) * self.windows.slide_ms, self.tracker.view.patience_ms
         held = held_ms(self.rows, end_ms, self.sampler.sampling, self.sampler.sub_ms)
@@ -196,14 +196,14 @@ class World:
         late = happened - sum(self._seen[pane] for pane in self.windows.of(number))
         self._sample.pop(number - self.windows.panes + 1, None)  # the next window begins after it
         self._tell(batch)
-        return Emitted(float(end_ms), self._free_ms - end_ms, wait_ms, said, exact, happened, late)
+        return SampledWindow(float(end_ms), self._free_ms - end_ms, wait_ms, said, exact, happened, late)
 
     def _answer(self, parts: Sequence[_Taken], exact: float, happened: int, sure: Certainty) -> Answer:
         at = np.concatenate([part.at for part in parts]) if parts else np.empty(0, np.int64)
         rate = np.concatenate([part.rate for part in parts]) if parts else np.empty(0)
         if self.aggregate.dear and len(at) == happened and bool((rate == 1).all()):
             return Answer(exact, exact, exact, happened, sure.seen)
-        return self.aggregate.answer(Sample.of(self.rows, at, rate), sure)
+        return self.aggregate.answer(WindowSample.of(self.rows, at, rate), sure)
 
     def _take(self, batch: slice, offset: Sampled, number: int) -> int:
         """Add a batch's sample to that of the panes which some window still waits for; returns how many rows were taken."""
@@ -237,7 +237,7 @@ def rates(offset: Sampled) -> Floats:
     return np.asarray(np.minimum(1.0, offset.share / np.maximum(arrived, 1e-3)))
 
 
-def held_ms(rows: Rows, end_ms: float, decided: Sampling, sub_ms: int) -> float:
+def held_ms(rows: SampledRows, end_ms: float, decided: Sampling, sub_ms: int) -> float:
     """How long after its end a window waits until each of its last sub-streams has the rows that it must have (Algorithm 4).
 
     Here, as in the paper's engine, every row is seen as it comes in; live, only what a batch has read is.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headway.estimate.bounds import Answer, Certainty, Sums, none_of
-from headway.sim.sampled_rows import Sample
+from headway.sim.sampled_rows import WindowSample
 from headway.sim.samples import Aggregate
 from headway_lab.workloads.approximate.kmeans import clustered
 from headway_lab.workloads.approximate.kmeans import points as table
@@ -17,10 +17,10 @@ class Total:
 
     dear: bool = False
 
-    def exact(self, all_rows: Sample) -> float:
+    def exact(self, all_rows: WindowSample) -> float:
         return float(all_rows.value.sum())
 
-    def answer(self, sample: Sample, sure: Certainty) -> Answer:
+    def answer(self, sample: WindowSample, sure: Certainty) -> Answer:
         return Sums.of(sample.value, sample.rate).total(sure)
 
 
@@ -30,10 +30,10 @@ class Mean:
 
     dear: bool = False
 
-    def exact(self, all_rows: Sample) -> float:
+    def exact(self, all_rows: WindowSample) -> float:
         return float(all_rows.value.mean()) if len(all_rows) else 0.0
 
-    def answer(self, sample: Sample, sure: Certainty) -> Answer:
+    def answer(self, sample: WindowSample, sure: Certainty) -> Answer:
         return Sums.of(sample.value, sample.rate).mean(sure)
 
 
@@ -43,13 +43,13 @@ class KMeans:
 
     dear: bool = True
 
-    def exact(self, all_rows: Sample) -> float:
+    def exact(self, all_rows: WindowSample) -> float:
         assert all_rows.points is not None
         # The clusters are those of each by itself, but for a point half-way between two; and made in a fraction of the time.
         different, times = np.unique(all_rows.points, return_counts=True)
         return clustered(table()[different], times.astype(np.float64)).mean
 
-    def answer(self, sample: Sample, sure: Certainty) -> Answer:
+    def answer(self, sample: WindowSample, sure: Certainty) -> Answer:
         assert sample.points is not None
         if not len(sample):
             return none_of(sure)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from headway.errors import HeadwayError
 from headway.model.sampling import SamplingPolicy
 from headway.policy.patience import MaxDelay
-from headway_lab.experiments.aion.covered import Answer
+from headway_lab.experiments.aion.covered import WindowResult
 from headway_lab.harness.batches import ProgressReports
 from headway_lab.workloads.approximate import BY, WindowQuestion
 
@@ -71,11 +71,11 @@ class Live:
     def _told(self) -> Any:
         return self._rt.status().query(self.name)
 
-    def answers(self, after_ms: int = 0) -> list[Answer]:
+    def answers(self, after_ms: int = 0) -> list[WindowResult]:
         """All that came out, of windows that end after this."""
         columns = ("end_ms", "key", "estimate", "lower", "upper", "sample", "seen", "sound")
         rows = self._spark.table(self.name).where(f"end_ms > {after_ms}").select(*columns).collect()
-        return sorted((Answer(*row) for row in rows), key=lambda a: (a.end_ms, a.key))
+        return sorted((WindowResult(*row) for row in rows), key=lambda a: (a.end_ms, a.key))
 
     def drop(self) -> None:
         self._spark.catalog.dropTempView(self.name)

@@ -20,7 +20,7 @@ from headway_lab.experiments.aion.run import (
     POLICIES,
     SETTLE_S,
     TRIPS,
-    Case,
+    LiveCase,
     Ran,
     measure,
     policy_named,
@@ -74,13 +74,13 @@ def aion(
                 screen.out.print(coverage_table(case, ran))
 
 
-def _cases(workloads: str, settings: str, rates: str, windows: str) -> list[Case]:
+def _cases(workloads: str, settings: str, rates: str, windows: str) -> list[LiveCase]:
     lengths = arguments.wholes("windows", windows)
     for length in lengths:
         if length % 3:
             raise SettingError("windows", length, "multiples of 3 s: sub-streams of 600 ms must fill them")
     return [
-        Case(workload, setting, rate, length)
+        LiveCase(workload, setting, rate, length)
         for workload in _names("workloads", workloads, WORKLOADS)
         for setting in _names("settings", settings, SETTINGS)
         for rate in arguments.wholes("rates", rates)
@@ -96,12 +96,12 @@ def _names(key: str, text: str, known: Any) -> list[str]:
     return names
 
 
-def told_trips(cases: Sequence[Case]) -> None:
+def told_trips(cases: Sequence[LiveCase]) -> None:
     if any(case.workload in TRIPS for case in cases) and real_trips() is None:
         screen.err.print("no trips in HEADWAY_DATA: distances are made, with the same mean and spread", highlight=False)
 
 
-def _warm_up(spark: Any, cases: Sequence[Case], policies: Sequence[str], seconds: int, folder: Path) -> None:
+def _warm_up(spark: Any, cases: Sequence[LiveCase], policies: Sequence[str], seconds: int, folder: Path) -> None:
     """Every workload under every policy: what is compiled for one is not yet for the other."""
     first = list({case.workload: case for case in reversed(cases)}.values())[::-1]
     each = seconds // len(policies)
@@ -116,7 +116,7 @@ def _warm_up(spark: Any, cases: Sequence[Case], policies: Sequence[str], seconds
 
 
 def _measured(
-    spark: Any, case: Case, steps: Sequence[tuple[int, str]], seconds: int, folder: Path, book: Ledger
+    spark: Any, case: LiveCase, steps: Sequence[tuple[int, str]], seconds: int, folder: Path, book: Ledger
 ) -> dict[str, list[Ran]]:
     """All policies on one case; every result is in the ledger before the next one begins."""
     ran: dict[str, list[Ran]] = {}
@@ -130,12 +130,12 @@ def _measured(
     return ran
 
 
-def _one(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder: Path, bar: screen.ProgressBar) -> Ran:
+def _one(spark: Any, case: LiveCase, policy: str, seed: int, seconds: int, folder: Path, bar: screen.ProgressBar) -> Ran:
     with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as place:
         return measure(spark, case, policy, seed, seconds, Path(place), bar.say)
 
 
-def table(case: Case, ran: dict[str, list[Ran]]) -> Table:
+def table(case: LiveCase, ran: dict[str, list[Ran]]) -> Table:
     """The median over seeds; errors are the worst of all."""
     made = Table(box=box.SIMPLE_HEAD, title=f"{case}: median of seeds", title_justify="left")
     made.add_column("policy", no_wrap=True)
@@ -155,7 +155,7 @@ def table(case: Case, ran: dict[str, list[Ran]]) -> Table:
     return made
 
 
-def coverage_table(case: Case, ran: dict[str, list[Ran]]) -> Table:
+def coverage_table(case: LiveCase, ran: dict[str, list[Ran]]) -> Table:
     """All seeds together, with Wilson's interval: windows, all keys, and the keys whose bounds held least often."""
     made = Table(box=box.SIMPLE_HEAD, title=f"{case}: how often, in 95 % between", title_justify="left")
     for head in ("policy", "of", "answers", "within 5 %", "bound holds", "missing"):

@@ -14,7 +14,7 @@ HAIR = 1e-9  # the same rows, added up in another order
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WindowResult:
     """One result of a query."""
 
     end_ms: int
@@ -94,7 +94,7 @@ class Judged:
         return max(self.errors, default=0.0)
 
 
-def judge(answers: Iterable[Answer], truth: Mapping[Pane, float], error: float) -> Judged:
+def judge(answers: Iterable[WindowResult], truth: Mapping[Pane, float], error: float) -> Judged:
     """Answers beside the exact ones; an answer about nothing, of which there is no exact one, is wrong."""
     given = list(answers)
     exact = [truth.get((a.end_ms, a.key), 0.0) for a in given]
@@ -108,33 +108,33 @@ def judge(answers: Iterable[Answer], truth: Mapping[Pane, float], error: float) 
     )
 
 
-def by_key(answers: Iterable[Answer]) -> dict[str, list[Answer]]:
-    out: dict[str, list[Answer]] = {}
+def by_key(answers: Iterable[WindowResult]) -> dict[str, list[WindowResult]]:
+    out: dict[str, list[WindowResult]] = {}
     for answer in answers:
         out.setdefault(answer.key, []).append(answer)
     return dict(sorted(out.items()))
 
 
-def added_up(answers: Iterable[Answer], confidence: float = 0.95) -> list[Answer]:
+def added_up(answers: Iterable[WindowResult], confidence: float = 0.95) -> list[WindowResult]:
     """One answer for each window whose keys add up.
 
     Rows are taken by chance, each for itself, so variances add up. What all keys have in common, that the share of a
     window which had come in is an estimate, counts as if it were not: it is small beside the rest.
     """
-    out: dict[int, list[Answer]] = {}
+    out: dict[int, list[WindowResult]] = {}
     for answer in answers:
         out.setdefault(answer.end_ms, []).append(answer)
     return [_sum(end, of, confidence) for end, of in sorted(out.items())]
 
 
-def _sum(end_ms: int, of: Sequence[Answer], confidence: float) -> Answer:
+def _sum(end_ms: int, of: Sequence[WindowResult], confidence: float) -> WindowResult:
     total, sample, seen = sum(a.estimate for a in of), sum(a.sample for a in of), fmean(a.seen for a in of)
     sure = Certainty.at(confidence)
     sd = hypot(*((a.upper - a.estimate) / deviations(a.sample, a.sound, sure) for a in of))
     # Few rows of each key are many together, and then the normal curve can be trusted.
     sound = sd == 0 or sample >= LEAST
     half = sd * deviations(sample, sound, sure)
-    return Answer(end_ms, "", total, total - half, total + half, sample, seen, sound)
+    return WindowResult(end_ms, "", total, total - half, total + half, sample, seen, sound)
 
 
 def totals(truth: Mapping[Pane, float]) -> dict[Pane, float]:

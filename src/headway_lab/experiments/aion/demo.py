@@ -13,7 +13,7 @@ from headway.policy.sampling import Aion
 from headway_lab.experiments.aion import page as approximate_page
 from headway_lab.experiments.aion.command import told_trips
 from headway_lab.experiments.aion.demo_run import Plan, Played, play
-from headway_lab.experiments.aion.run import LEAD_S, SETTLE_S, Case
+from headway_lab.experiments.aion.run import LEAD_S, SETTLE_S, LiveCase
 from headway_lab.harness import screen
 from headway_lab.workloads.approximate import WORKLOADS, setting_named
 
@@ -41,7 +41,7 @@ def approximate(
     arguments.at_least("seconds", seconds, window)
     Aion(error)
     arguments.new_file("out", out / "approximate.html" if out.is_dir() else out)
-    plan = Plan(Case(workload, setting, rate, window), seconds, error, seed)
+    plan = Plan(LiveCase(workload, setting, rate, window), seconds, error, seed)
     with (
         screen.spark_session("headway-approximate", cores=arguments.cores(cores), memory=arguments.memory(memory)) as spark,
         tempfile.TemporaryDirectory(prefix="headway-approximate-", ignore_cleanup_errors=True) as folder,

@@ -8,8 +8,8 @@ from typing import Any
 
 from headway.policy.sampling import Aion, Everything, SamplingPolicy
 from headway_lab.experiments.aion.asking import Batch, Live
-from headway_lab.experiments.aion.covered import Answer, added_up
-from headway_lab.experiments.aion.run import CONFIDENCE, LEAD_S, LOOK_S, OVER_S, SETTLE_S, Case
+from headway_lab.experiments.aion.covered import WindowResult, added_up
+from headway_lab.experiments.aion.run import CONFIDENCE, LEAD_S, LOOK_S, OVER_S, SETTLE_S, LiveCase
 from headway_lab.harness.batches import latencies_ms
 from headway_lab.workloads.approximate import ExactAnswer, WindowQuestion
 
@@ -20,7 +20,7 @@ EXACT, APPROXIMATE = "exact", "approximate"  # names of the queries
 class Plan:
     """What is asked, and for how long."""
 
-    case: Case = Case("taxi")
+    case: LiveCase = LiveCase("taxi")
     seconds: int = 45
     error: float = 0.05
     seed: int = 1
@@ -37,7 +37,7 @@ class Side:
     """What was seen of one of the two queries."""
 
     batches: list[Batch] = field(default_factory=list)
-    answers: dict[int, Answer] = field(default_factory=dict)  # by the end of the window
+    answers: dict[int, WindowResult] = field(default_factory=dict)  # by the end of the window
 
     def latency_ms(self, end_ms: int) -> float:
         """Of a window that is out."""

@@ -13,7 +13,7 @@ from headway.estimate.substreams import WANTED_MS
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
 from headway.policy.sampling.aion import arrived_by_place
-from headway.sim.samples import Costs, Emitted, Trace, Windows, World
+from headway.sim.samples import Costs, SampledRun, SampledWindow, SampledWorld, Windows
 from headway_lab.experiments.aion.answers import AGGREGATES
 from headway_lab.experiments.aion.streams import SETTINGS, TRIPS, WORKLOADS, stream
 from headway_lab.workloads import data
@@ -49,7 +49,7 @@ WAITED_FOR = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)  # shares of the stragglers
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class AionCase:
     """One query on one stream."""
 
     workload: str
@@ -83,10 +83,10 @@ class Case:
         out |= {"slide_s": self.windows.slide_ms // 1000, "minutes": self.minutes}
         return out | ({"real": self.real} if self.workload == "taxi" else {})
 
-    def trace(self, policy: SamplingPolicy, seed: int) -> Trace:
+    def trace(self, policy: SamplingPolicy, seed: int) -> SampledRun:
         seconds = WARM_S + 60 * self.minutes + self.window_s
         rows = stream(self.workload, self.setting, self.rate, seconds, seed, self.real)
-        world = World(AGGREGATES[self.workload], rows, self.windows, policy, COSTS[self.workload])
+        world = SampledWorld(AGGREGATES[self.workload], rows, self.windows, policy, COSTS[self.workload])
         return world.run(WARM_S * 1000, seed)
 
 
@@ -94,10 +94,10 @@ def policy_named(name: str, workload: str) -> SamplingPolicy:
     return POLICIES[name](error=ERROR, confidence=CONFIDENCE, of=QUESTIONS[workload].of, least=QUESTIONS[workload].least)
 
 
-Task = tuple[Case, str, int]  # policy or "stragglers", seed
+Task = tuple[AionCase, str, int]  # policy or "stragglers", seed
 
 
-def tasks(cases: Sequence[Case], seeds: int) -> Iterator[Task]:
+def tasks(cases: Sequence[AionCase], seeds: int) -> Iterator[Task]:
     """Seed by seed; those of one stream follow each other, so that it is made once."""
     for seed in range(1, seeds + 1):
         for case in cases:
@@ -115,11 +115,11 @@ def simulate(task: Task) -> dict[str, Any]:
     return measures(counted(trace), trace.overhead_ms / len(trace.windows), drawn=case.setting == DRAWN)
 
 
-def counted(trace: Trace) -> list[Emitted]:
+def counted(trace: SampledRun) -> list[SampledWindow]:
     return [w for w in trace.windows if w.end_ms > WARM_S * 1000]
 
 
-def measures(windows: Sequence[Emitted], overhead_ms: float, drawn: bool = False) -> dict[str, Any]:
+def measures(windows: Sequence[SampledWindow], overhead_ms: float, drawn: bool = False) -> dict[str, Any]:
     """The figures of a run; `overhead_ms` is the time of estimator and policy, of a window."""
     latency = np.array([w.latency_ms for w in windows])
     errors = np.array([w.answer.error(w.exact) for w in windows])
@@ -176,7 +176,7 @@ class WaitsFor:
         return replace(decided, wait_ms=wait, arrived=arrived_by_place(seen, wait))
 
 
-def _mean_error(case: Case, share: float, seed: int) -> float:
+def _mean_error(case: AionCase, share: float, seed: int) -> float:
     asked = QUESTIONS[case.workload]
     aion = Aion(ERROR, CONFIDENCE, asked.of, least=asked.least)
     return fmean(w.answer.error(w.exact) for w in counted(case.trace(WaitsFor(share, aion), seed)))

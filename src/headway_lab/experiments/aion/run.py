@@ -15,7 +15,7 @@ from headway.model.sampling import Sampling, SamplingPolicy, StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
 from headway.policy.sampling.promise import Promise
 from headway_lab.experiments.aion.asking import Live
-from headway_lab.experiments.aion.covered import Answer, Judged, Pane, added_up, judge, totals
+from headway_lab.experiments.aion.covered import Judged, Pane, WindowResult, added_up, judge, totals
 from headway_lab.harness.batches import latencies_ms
 from headway_lab.harness.bench import let_pass
 from headway_lab.harness.meter import Meter
@@ -38,7 +38,7 @@ LOOK_S = 0.5  # looking costs as well
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LiveCase:
     """What is asked of which stream."""
 
     workload: str = "ysb"
@@ -82,11 +82,11 @@ def policy_named(text: str, of: str = "mean", least: int = 1) -> SamplingPolicy 
 class Ran:
     """What one policy did with one stream."""
 
-    case: Case
+    case: LiveCase
     policy: str
     seed: int
     latencies_ms: list[float]  # of every window that counts, from its end to its result
-    answers: list[Answer]
+    answers: list[WindowResult]
     truth: dict[Pane, ExactAnswer]
     adds_up: bool
     rows: int  # read while windows counted
@@ -147,7 +147,7 @@ class Ran:
         }
 
 
-def measure(spark: Any, case: Case, policy: str, seed: int, seconds: int, folder: Path, say: Say) -> Ran:
+def measure(spark: Any, case: LiveCase, policy: str, seed: int, seconds: int, folder: Path, say: Say) -> Ran:
     """Ask under one policy for so many seconds, after it has settled."""
     from headway.spark.runtime import Runtime
 

@@ -39,7 +39,7 @@ def aion(
     arguments.at_least("minutes", minutes, 1)
     arguments.new_file("out", out)
     cases = [
-        aion_paper.Case(workload, setting, rate, window_s, minutes)
+        aion_paper.AionCase(workload, setting, rate, window_s, minutes)
         for workload in _some("workloads", workloads, WORKLOADS)
         for setting in _some("settings", settings, tuple(SETTINGS))
         for rate in arguments.wholes("rates", rates, least=100)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from headway.model.arrays import Floats
 from headway.sim.delays import SLICES, Delay
-from headway.sim.sampled_rows import Rows
+from headway.sim.sampled_rows import SampledRows
 from headway_lab.workloads import data
 from headway_lab.workloads.approximate.kmeans import POINTS, tenths
 from headway_lab.workloads.approximate.settings import SETTINGS as THESIS
@@ -35,7 +35,7 @@ WORKLOADS = ("ysb", "taxi", "kmeans")
 
 
 @lru_cache(maxsize=1)  # the policies take turns on the same stream
-def stream(workload: str, setting: str, rate: int, seconds: int, seed: int, real: bool = False) -> Rows:
+def stream(workload: str, setting: str, rate: int, seconds: int, seed: int, real: bool = False) -> SampledRows:
     """The rows that happen in so many seconds; `real` taxi trips have the distances of the files."""
     how = SETTINGS[setting]
     rng = np.random.default_rng([seed, WORKLOADS.index(workload), list(SETTINGS).index(setting), rate])
@@ -52,7 +52,9 @@ def stream(workload: str, setting: str, rate: int, seconds: int, seed: int, real
         value = (rng.random(n) < VIEWS).astype(np.float64)
     arrival = event + delays(rng, how.delay, value, COUPLED.get(setting, 0.0))
     order = np.argsort(arrival, kind="stable")
-    return Rows(event[order], arrival[order], value[order], rng.random(n), points[order] if points is not None else None)
+    return SampledRows(
+        event[order], arrival[order], value[order], rng.random(n), points[order] if points is not None else None
+    )
 
 
 def delays(rng: np.random.Generator, delay: Delay, value: Floats, coupled: float) -> Floats:

@@ -61,7 +61,7 @@ class Application:
 
 
 @dataclass
-class Trace:
+class GraphTrace:
     """What was seen of a run, period by period."""
 
     reports: dict[str, list[Report]] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class _Running:
         return np.asarray(done)
 
 
-class World:
+class GraphWorld:
     """Runs an application under a policy, period by period. The same seed gives the same run."""
 
     def __init__(self, app: Application, seed: int = 1, period_ms: float = 1000.0) -> None:
@@ -147,9 +147,9 @@ class World:
 
     def run(
         self, policy: SlackPolicy, start_ms: float = 0.0, learner: Learns | None = None, journal: Log | None = None
-    ) -> Trace:
+    ) -> GraphTrace:
         """Before every period the live kernel asks the policy; before the first there is nothing to be seen."""
-        trace, out = Trace({o: [] for o in self.app.graph.operators}), []
+        trace, out = GraphTrace({o: [] for o in self.app.graph.operators}), []
         # Rivals that know of no deadline are as in their papers: nobody is bounded.
         threshold = Threshold(policy, learner, start_ms, inf, self.app.graph)
         threshold.learnt(Learnt(APPLICATION, threshold, ()))
@@ -166,7 +166,7 @@ class World:
         self._count_events(trace)
         return trace
 
-    def _period(self, n: int, slts: Mapping[str, float], trace: Trace) -> list[Floats]:
+    def _period(self, n: int, slts: Mapping[str, float], trace: GraphTrace) -> list[Floats]:
         """One period of all operators; the end-to-end latencies of those that came through."""
         out = []
         for o in self.app.graph.in_order():
@@ -181,7 +181,7 @@ class World:
                 out.append(sent.at - sent.since)
         return out
 
-    def _count_events(self, trace: Trace) -> None:
+    def _count_events(self, trace: GraphTrace) -> None:
         """Events of all joins: operators that read a source of buses."""
         area = np.concatenate([r.area for r in self.app.reports.values()])
         hot = np.concatenate([r.hot for r in self.app.reports.values()])

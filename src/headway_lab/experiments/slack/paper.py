@@ -12,7 +12,7 @@ from headway.estimate.slack_reports import clock_features, columns
 from headway.model.graph import Edge, Graph
 from headway.model.slack import Learns, Report, SlackPolicy
 from headway.policy.slack import MaxTimestamp, SLTuner, StaticSlack, TcpAdaptation
-from headway_lab.experiments.slack.application import Application, Operator, Trace, World
+from headway_lab.experiments.slack.application import Application, GraphTrace, GraphWorld, Operator
 from headway_lab.workloads.bus_delays import Growing, Holdup, Periodic, Prompt, reports
 
 EXPERIMENT = "slack"
@@ -92,7 +92,7 @@ def simulate(scenario: Scenario, name: str, seed: int) -> dict[str, Any]:
     who = policies(scenario)[name]()
     began = process_time()
     with _one_thread():
-        trace = World(application(scenario, seed), seed).run(who.policy, LOW_MS, who.learner)
+        trace = GraphWorld(application(scenario, seed), seed).run(who.policy, LOW_MS, who.learner)
     found = measures(trace, scenario) | {"took_s": round(process_time() - began, 2)}
     return found | curves(trace, scenario) if seed <= SEEDS_DRAWN else found
 
@@ -104,7 +104,7 @@ def _one_thread() -> Any:
     return threadpool_limits(1)
 
 
-def measures(trace: Trace, scenario: Scenario) -> dict[str, Any]:
+def measures(trace: GraphTrace, scenario: Scenario) -> dict[str, Any]:
     beyond = int((trace.latency_ms > scenario.deadline_ms).sum())
     read = len(trace.latency_ms)
     return {
@@ -127,7 +127,7 @@ def cut_s(told: Sequence[Report], deadline_ms: float) -> float:
     return above[-1] if above else 0.0
 
 
-def curves(trace: Trace, scenario: Scenario) -> dict[str, Any]:
+def curves(trace: GraphTrace, scenario: Scenario) -> dict[str, Any]:
     """What is drawn of a run: one value a second, for each operator."""
     bins = np.arange(scenario.seconds + 1)
     return {
@@ -143,7 +143,7 @@ def samples(seed: int) -> list[Report]:
     """Periods under different thresholds, as the application's history (Table 1): some of them, drawn by the seed."""
     scenario = SCENARIOS["periodic"]
     app = application(scenario, seed)
-    told = [r for slt in MODEL_SLTS for r in World(app, seed).run(StaticSlack(slt), slt).reports["join"]]
+    told = [r for slt in MODEL_SLTS for r in GraphWorld(app, seed).run(StaticSlack(slt), slt).reports["join"]]
     rng = np.random.default_rng(seed)
     return [told[n] for n in rng.permutation(len(told))[:SAMPLES]]
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from headway.estimate.bounds import Certainty
-from headway.sim.sampled_rows import Rows, Sample
+from headway.sim.sampled_rows import SampledRows, WindowSample
 from headway_lab.experiments.aion.answers import AGGREGATES
 from headway_lab.experiments.aion.streams import WORKLOADS, stream
 
 
-def every(rows: Rows) -> Sample:
-    return Sample.of(rows, np.arange(len(rows)), np.ones(len(rows)))
+def every(rows: SampledRows) -> WindowSample:
+    return WindowSample.of(rows, np.arange(len(rows)), np.ones(len(rows)))
 
 
 def test_every_workload_has_its_answer() -> None:
@@ -38,12 +38,12 @@ def test_intervals_hold_the_exact_answer_as_often_as_they_promise(workload: str)
     held = []
     for _ in range(150):
         at = np.flatnonzero((rng.random(len(rows)) < rate) & (rng.random(len(rows)) < 0.9))
-        held.append(AGGREGATES[workload].answer(Sample.of(rows, at, rate[at]), Certainty.at(0.95, 0.9)).holds(truly))
+        held.append(AGGREGATES[workload].answer(WindowSample.of(rows, at, rate[at]), Certainty.at(0.95, 0.9)).holds(truly))
     assert 0.90 <= np.mean(held) <= 0.99
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_nothing_in_the_sample_says_nothing(workload: str) -> None:
-    nothing = Sample(np.empty(0), np.empty(0), np.empty(0, np.int64))
+    nothing = WindowSample(np.empty(0), np.empty(0), np.empty(0, np.int64))
     said = AGGREGATES[workload].answer(nothing, Certainty.at(0.95, 0.5))
     assert said.sample == 0 and said.estimate is None and said.holds(1e9)

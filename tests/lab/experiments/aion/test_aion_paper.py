@@ -8,12 +8,12 @@ from headway.errors import SettingError
 from headway.policy.sampling import Aion
 from headway_lab.experiments.aion import figures as aion_figures
 from headway_lab.experiments.aion import paper as aion_paper
-from headway_lab.experiments.aion.paper import POLICIES, WAITED_FOR, Case, WaitsFor, policy_named, simulate, tasks
+from headway_lab.experiments.aion.paper import POLICIES, WAITED_FOR, AionCase, WaitsFor, policy_named, simulate, tasks
 from headway_lab.experiments.aion.run import policy_named as live_policy_named
 from headway_lab.experiments.aion.streams import WORKLOADS
 from headway_lab.workloads.approximate import WORKLOADS as QUESTIONS
 
-SMALL = Case("ysb", "EG", 5_000, 3, minutes=1)
+SMALL = AionCase("ysb", "EG", 5_000, 3, minutes=1)
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def _made_up_trips(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADWAY_DATA", "/nowhere")  # the same figures with real data and without
 
 
-def told(task: tuple[Case, str, int]) -> dict[str, Any]:
+def told(task: tuple[AionCase, str, int]) -> dict[str, Any]:
     return {field: value for field, value in simulate(task).items() if field != "overhead_share"}
 
 
@@ -41,11 +41,11 @@ def test_a_run_tells_what_live_runs_tell() -> None:
 
 def test_everything_spends_its_time_as_the_thesis_says() -> None:
     # Counting views with gamma delays: 350 ms of slack, and processing is more than that.
-    found = told((Case("ysb", "GG", 5_000, 3, 1), "everything", 1))
+    found = told((AionCase("ysb", "GG", 5_000, 3, 1), "everything", 1))
     assert found["wait_ms"] == pytest.approx(355, abs=2) and found["mean_ms"] > 2 * found["wait_ms"]
     assert found["error_max"] < 1e-4 and found["covered"] == 1
     # K-means: processing is more than the slack of exponential delays.
-    dear = told((Case("kmeans", "EG", 5_000, 3, 1), "everything", 1))
+    dear = told((AionCase("kmeans", "EG", 5_000, 3, 1), "everything", 1))
     assert dear["wait_ms"] > 1_500 and dear["mean_ms"] > 2 * dear["wait_ms"]
 
 
@@ -68,7 +68,7 @@ def test_stragglers_are_waited_for_in_the_share_that_is_asked() -> None:
 
 
 def test_every_task_is_there_once_and_streams_follow_each_other() -> None:
-    cases = [SMALL, Case("taxi", "CC", 5_000, 6, 1)]
+    cases = [SMALL, AionCase("taxi", "CC", 5_000, 6, 1)]
     all_of = list(tasks(cases, seeds=2))
     assert len(set(all_of)) == len(all_of) == 2 * (2 * len(POLICIES) + 1)
     assert [case for case, _, _ in all_of[:5]] == [SMALL] * 5
@@ -78,8 +78,8 @@ def test_every_task_is_there_once_and_streams_follow_each_other() -> None:
 def test_what_cannot_be_simulated_is_told() -> None:
     for words in (("trips", "EG", 5_000, 3), ("taxi", "XX", 5_000, 3), ("taxi", "EG", 5_000, 4)):
         with pytest.raises(SettingError):
-            Case(*words)
-    assert Case("taxi", "EG", 5_000, 6).windows.slide_ms == 3_000 != Case("ysb", "EG", 5_000, 6).windows.slide_ms
+            AionCase(*words)
+    assert AionCase("taxi", "EG", 5_000, 6).windows.slide_ms == 3_000 != AionCase("ysb", "EG", 5_000, 6).windows.slide_ms
     assert policy_named("aion", "ysb").error == 0.05
 
 

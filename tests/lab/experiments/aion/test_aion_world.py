@@ -7,8 +7,8 @@ import pytest
 
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView
 from headway.policy.sampling import Aion, Everything
-from headway.sim.sampled_rows import Rows
-from headway.sim.samples import Costs, Trace, Windows, World, truth
+from headway.sim.sampled_rows import SampledRows
+from headway.sim.samples import Costs, SampledRun, SampledWorld, Windows, truth
 from headway_lab.experiments.aion.answers import AGGREGATES
 from headway_lab.experiments.aion.streams import stream
 
@@ -31,11 +31,13 @@ class Share:
         return Sampling(self.share, (1.0,) * seen.places, self.wait_ms, "as told")
 
 
-def run(workload: str, rows: Rows, windows: Windows, policy: SamplingPolicy, costs: Costs, warm_ms: float = 0.0) -> Trace:
-    return World(AGGREGATES[workload], rows, windows, policy, costs).run(warm_ms)
+def run(
+    workload: str, rows: SampledRows, windows: Windows, policy: SamplingPolicy, costs: Costs, warm_ms: float = 0.0
+) -> SampledRun:
+    return SampledWorld(AGGREGATES[workload], rows, windows, policy, costs).run(warm_ms)
 
 
-def errors(trace: Trace) -> list[float]:
+def errors(trace: SampledRun) -> list[float]:
     return [w.answer.error(w.exact) for w in trace.windows]
 
 

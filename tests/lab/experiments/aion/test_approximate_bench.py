@@ -5,20 +5,22 @@ import pytest
 from headway.errors import SettingError
 from headway.model.sampling import StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
-from headway_lab.experiments.aion.covered import Answer
-from headway_lab.experiments.aion.run import ERROR, Case, FixedRate, Ran, policy_named, turns
+from headway_lab.experiments.aion.covered import WindowResult
+from headway_lab.experiments.aion.run import ERROR, FixedRate, LiveCase, Ran, policy_named, turns
 from headway_lab.workloads.approximate import ExactAnswer
 
 COUNTS = {(3_000, "a"): 60, (3_000, "b"): 40, (6_000, "a"): 50, (6_000, "b"): 50}
 TRUTH = {pane: ExactAnswer(float(n), n) for pane, n in COUNTS.items()}
 ANSWERS = [
-    Answer(3_000, "a", 66.0, 58.0, 74.0, 20), Answer(3_000, "b", 36.0, 30.0, 42.0, 10),
-    Answer(6_000, "a", 30.0, 25.0, 35.0, 10), Answer(6_000, "b", 50.0, 45.0, 55.0, 20),
+    WindowResult(3_000, "a", 66.0, 58.0, 74.0, 20), WindowResult(3_000, "b", 36.0, 30.0, 42.0, 10),
+    WindowResult(6_000, "a", 30.0, 25.0, 35.0, 10), WindowResult(6_000, "b", 50.0, 45.0, 55.0, 20),
 ]  # fmt: skip
 
 
 def ran(adds_up: bool = True) -> Ran:
-    return Ran(Case(), "aion", 1, [100.0, 300.0], ANSWERS, TRUTH, adds_up, rows=1_000, late=50, cpu_ms=20.0, thought_ms=4.0)
+    return Ran(
+        LiveCase(), "aion", 1, [100.0, 300.0], ANSWERS, TRUTH, adds_up, rows=1_000, late=50, cpu_ms=20.0, thought_ms=4.0
+    )
 
 
 def test_figures_tell_of_windows_and_of_results() -> None:
@@ -59,8 +61,8 @@ def test_policies_take_turns_at_being_first() -> None:
 
 
 def test_a_case_is_told_in_full() -> None:
-    case = Case("kmeans", "GG", 25_000, 6)
+    case = LiveCase("kmeans", "GG", 25_000, 6)
     assert case.told() == {"workload": "kmeans", "setting": "GG", "rate": 25_000, "window_s": 6}
     assert str(case) == "kmeans, GG, 25,000/s, windows of 6 s"
-    assert isinstance(Case("taxi").told()["real"], bool)
+    assert isinstance(LiveCase("taxi").told()["real"], bool)
     assert case.over(1, 1_700_000_000_000).stream.rate == 25_000

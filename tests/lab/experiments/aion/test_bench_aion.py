@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from headway.cli.app import app, main
 from headway_lab.experiments.aion.command import coverage_table, table
-from headway_lab.experiments.aion.covered import Answer
-from headway_lab.experiments.aion.run import Case, Ran
+from headway_lab.experiments.aion.covered import WindowResult
+from headway_lab.experiments.aion.run import LiveCase, Ran
 from headway_lab.workloads.approximate import ExactAnswer
 
 
@@ -22,18 +22,18 @@ def words(shown: object) -> str:
 
 def ran(policy: str, off: float) -> Ran:
     truth = {(end, key): ExactAnswer(100.0, 100) for end in (3_000, 6_000) for key in ("1", "2")}
-    answers = [Answer(end, key, 100 + off, 97.0 + off, 103.0 + off, 30) for end, key in truth]
-    return Ran(Case(), policy, 1, [100.0, 200.0], answers, truth, True, 1_000, 0, 10.0, 1.0)
+    answers = [WindowResult(end, key, 100 + off, 97.0 + off, 103.0 + off, 30) for end, key in truth]
+    return Ran(LiveCase(), policy, 1, [100.0, 200.0], answers, truth, True, 1_000, 0, 10.0, 1.0)
 
 
 def test_the_table_has_a_line_for_each_policy() -> None:
-    shown = words(table(Case(), {"aion": [ran("aion", 2)], "everything": [ran("everything", 0)]}))
+    shown = words(table(LiveCase(), {"aion": [ran("aion", 2)], "everything": [ran("everything", 0)]}))
     assert "ysb, EG, 5,000/s, windows of 3 s" in shown
     assert "everything" in shown and "30.0%" in shown and "2.00%" in shown
 
 
 def test_coverage_is_told_of_windows_of_all_keys_and_of_the_worst_with_intervals() -> None:
-    shown = words(coverage_table(Case(), {"aion": [ran("aion", 4), ran("aion", 0)]}))
+    shown = words(coverage_table(LiveCase(), {"aion": [ran("aion", 4), ran("aion", 0)]}))
     assert "all keys" in shown and "key 1" in shown
     assert "50.0% (21.5% .. 78.5%)" in shown  # four of eight results
     assert "100.0% (51.0% .. 100.0%)" in shown  # four windows within 5 %

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.estimate.bounds import Certainty, deviations
-from headway_lab.experiments.aion.covered import Answer, added_up, by_key, judge, totals, wilson
+from headway_lab.experiments.aion.covered import WindowResult, added_up, by_key, judge, totals, wilson
 
 SURE = Certainty.at(0.95)
 
 
-def answer(end: int, key: str, estimate: float, half: float, sample: int = 100, sound: bool = True) -> Answer:
-    return Answer(end, key, estimate, estimate - half, estimate + half, sample, 1.0, sound)
+def answer(end: int, key: str, estimate: float, half: float, sample: int = 100, sound: bool = True) -> WindowResult:
+    return WindowResult(end, key, estimate, estimate - half, estimate + half, sample, 1.0, sound)
 
 
 @pytest.mark.parametrize(

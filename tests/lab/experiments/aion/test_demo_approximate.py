@@ -12,9 +12,9 @@ from headway.cli.app import app, main
 from headway_lab.experiments.aion import demo as demo_approximate
 from headway_lab.experiments.aion import page as approximate_page
 from headway_lab.experiments.aion.asking import Batch
-from headway_lab.experiments.aion.covered import Answer
+from headway_lab.experiments.aion.covered import WindowResult
 from headway_lab.experiments.aion.demo_run import APPROXIMATE, EXACT, Plan, Played, Side, play, take_in
-from headway_lab.experiments.aion.run import Case
+from headway_lab.experiments.aion.run import LiveCase
 from headway_lab.workloads.approximate import ExactAnswer, question
 
 BASE = 1_700_000_000_000
@@ -28,13 +28,15 @@ def words(shown: Any) -> str:
 
 
 def played() -> Played:
-    exact = Side([Batch(end + 2_000, end, 9) for end in ENDS], {end: Answer(end, "", 2.8, 2.8, 2.8, 1_000) for end in ENDS})
+    exact = Side(
+        [Batch(end + 2_000, end, 9) for end in ENDS], {end: WindowResult(end, "", 2.8, 2.8, 2.8, 1_000) for end in ENDS}
+    )
     near = Side(
         [Batch(end + 300, end, 9) for end in ENDS],
-        {ENDS[0]: Answer(ENDS[0], "", 2.9, 2.7, 3.1, 200), ENDS[1]: Answer(ENDS[1], "", 2.5, 2.4, 2.6, 100)},
+        {ENDS[0]: WindowResult(ENDS[0], "", 2.9, 2.7, 3.1, 200), ENDS[1]: WindowResult(ENDS[1], "", 2.5, 2.4, 2.6, 100)},
     )
     truth = dict.fromkeys(ENDS, ExactAnswer(2.8, 1_000))
-    plan = Plan(Case("taxi"), 6, base_ms=BASE)
+    plan = Plan(LiveCase("taxi"), 6, base_ms=BASE)
     return Played(plan, "mean distance of trips, miles", [*ENDS, BASE + 7_000], truth, {EXACT: exact, APPROXIMATE: near})
 
 
@@ -65,7 +67,7 @@ def test_the_page_draws_answers_latency_and_rows() -> None:
 
 def test_windows_are_taken_in_as_they_come_out_and_keys_are_added_up() -> None:
     asked = question("ysb", "CC", 300, 3, 1, BASE - 5_000)
-    run = Played(Plan(Case("ysb"), 6, base_ms=BASE), asked.words, ENDS)
+    run = Played(Plan(LiveCase("ysb"), 6, base_ms=BASE), asked.words, ENDS)
 
     class Fake:
         def __init__(self) -> None:
@@ -74,9 +76,11 @@ def test_windows_are_taken_in_as_they_come_out_and_keys_are_added_up() -> None:
         def look(self) -> None:
             self.watermark = ENDS[0]
 
-        def answers(self, after_ms: int) -> list[Answer]:
+        def answers(self, after_ms: int) -> list[WindowResult]:
             exact = asked.truth([ENDS[0]]).items()
-            return [Answer(end, key, e.answer, e.answer, e.answer, e.rows) for (end, key), e in exact if end > after_ms]
+            return [
+                WindowResult(end, key, e.answer, e.answer, e.answer, e.rows) for (end, key), e in exact if end > after_ms
+            ]
 
     fake = Fake()
     take_in(run, EXACT, fake, asked)
@@ -86,7 +90,7 @@ def test_windows_are_taken_in_as_they_come_out_and_keys_are_added_up() -> None:
 
 @pytest.mark.spark
 def test_both_are_asked_and_the_exact_side_is_exact(spark: Any, tmp_path: Path) -> None:
-    plan = Plan(Case("taxi", "CC", 400, 3), seconds=4, settle_s=1)
+    plan = Plan(LiveCase("taxi", "CC", 400, 3), seconds=4, settle_s=1)
     shown: list[str] = []
 
     run = play(spark, plan, tmp_path, lambda done, now: shown.append(words(approximate_page.table(done, now))))

@@ -14,7 +14,7 @@ from headway.model.slack import Report
 from headway.policy.slack import SlackSeen, SLTs, StaticSlack
 from headway.sim.microbatch import Notebook
 from headway_lab.experiments.slack import paper
-from headway_lab.experiments.slack.application import Application, Operator, Trace, World
+from headway_lab.experiments.slack.application import Application, GraphTrace, GraphWorld, Operator
 from headway_lab.workloads.bus_delays import Growing, Holdup, Periodic, Prompt, reports
 
 
@@ -23,8 +23,8 @@ def application(holdup: Holdup, seconds: int = 40, seed: int = 1) -> Application
     return Application(Graph(("join",)), (Operator("join", sources=("bus", "road")),), told, seconds)
 
 
-def run(ms: float, holdup: Holdup | None = None, seconds: int = 40) -> Trace:
-    return World(application(holdup or Periodic(), seconds)).run(StaticSlack(ms))
+def run(ms: float, holdup: Holdup | None = None, seconds: int = 40) -> GraphTrace:
+    return GraphWorld(application(holdup or Periodic(), seconds)).run(StaticSlack(ms))
 
 
 def test_a_long_threshold_finds_all_events_in_order_and_a_short_one_is_quick() -> None:
@@ -47,7 +47,7 @@ def test_a_longer_threshold_never_makes_more_tuples_slack_ready() -> None:
 
 
 def test_every_tuple_is_read_once_or_still_waits() -> None:
-    world = World(application(Growing(), 40))
+    world = GraphWorld(application(Growing(), 40))
     trace = world.run(StaticSlack(5_000))
     gate = world.running["join"]
     came = sum(int((r.in_ms < 40_000).sum()) for r in world.app.reports.values())
@@ -64,7 +64,7 @@ def test_the_same_seed_gives_the_same_run() -> None:
 def test_too_few_threads_queue_up() -> None:
     app = application(Prompt(), 10)
     slow = Application(app.graph, (Operator("join", service_ms=1.5, threads=1, sources=("bus", "road")),), app.reports, 10)
-    assert World(slow).run(StaticSlack(0)).latency_ms.max() > 2_000
+    assert GraphWorld(slow).run(StaticSlack(0)).latency_ms.max() > 2_000
 
 
 class Cut:
@@ -75,7 +75,7 @@ class Cut:
 
 
 def test_a_cut_takes_effect_in_the_next_period() -> None:
-    told = World(application(Growing(), 15)).run(Cut()).reports["join"]
+    told = GraphWorld(application(Growing(), 15)).run(Cut()).reports["join"]
     assert told[9].waiting_ms > 3_000 and told[9].slack_ready == 0
     assert told[10].slack_ready > 1_500 and told[10].waiting_ms < 10 and told[11].latency_ms < 100
 
@@ -86,7 +86,7 @@ def test_a_simulated_journal_replays_to_the_same_decisions(name: str, who: str, 
     """Bit for bit, from the file: what was seen is all that a decision rests upon."""
     scenario = replace(paper.SCENARIOS[name], seconds=30)
     contender, journal = paper.policies(scenario)[who](), Journal(tmp_path / "journal.db")
-    world = World(paper.application(scenario, 1))
+    world = GraphWorld(paper.application(scenario, 1))
     trace = world.run(contender.policy, paper.LOW_MS, contender.learner, journal)
     journal.close()
     told = list(JournalReader(tmp_path / "journal.db").entries("slack"))
@@ -108,7 +108,7 @@ class Wild:
 
 def test_what_a_policy_wishes_is_guarded_as_live() -> None:
     book = Notebook()
-    trace = World(application(Prompt(), 3)).run(Wild(), journal=book)
+    trace = GraphWorld(application(Prompt(), 3)).run(Wild(), journal=book)
     (entry,) = book.entries  # it never changes its mind
     assert entry.proposed.ms == {"join": -5.0} and entry.decided.ms == {"join": 0.0}
     assert "bounded" in entry.decided.because and {r.slt_ms for r in trace.reports["join"]} == {0.0}
@@ -126,7 +126,7 @@ class Forgetful:
 
 def test_a_lesson_that_fails_is_told() -> None:
     with pytest.raises(RuntimeError, match="what was that"):
-        World(application(Prompt(), 3)).run(StaticSlack(0), learner=Forgetful())
+        GraphWorld(application(Prompt(), 3)).run(StaticSlack(0), learner=Forgetful())
 
 
 def chain(comm_ms: float) -> Application:
@@ -136,11 +136,11 @@ def chain(comm_ms: float) -> Application:
 
 
 def test_what_one_operator_has_read_goes_on_to_the_next() -> None:
-    trace = World(chain(300)).run(StaticSlack(5_000))
+    trace = GraphWorld(chain(300)).run(StaticSlack(5_000))
     # Cameras wait for the join's results, which take 300 ms; those have come that way, and wait no more.
     assert np.percentile(trace.latency_ms, [10, 50, 90]) == pytest.approx([300, 303, 310], abs=12)
     assert len(trace.latency_ms) == pytest.approx(3 * 20 * 200, rel=0.03)
-    hasty = World(chain(300)).run(StaticSlack(100))
+    hasty = GraphWorld(chain(300)).run(StaticSlack(100))
     assert sum(r.slack_ready for r in hasty.reports["alarm"]) > 3_000
     assert sum(r.slack_ready for r in hasty.reports["join"]) == 0
 
