@@ -119,9 +119,9 @@ class Finding:
 
     def words(self) -> list[str]:
         """Its figures as people read them, one line each."""
-        return [f"{KINDS[kind]}: {self._told(part, kind)}" for kind, part in self.parts if isinstance(part, Figure)]
+        return [f"{KINDS[kind]}: {self._describe(part, kind)}" for kind, part in self.parts if isinstance(part, Figure)]
 
-    def _told(self, figure: Figure, kind: Kind) -> str:
+    def _describe(self, figure: Figure, kind: Kind) -> str:
         claim = _of_kind(self.claim, kind)
         show = UNITS[claim.unit].format
         how = {"median": "", "worst": " at worst", "pooled": " in all"}[claim.judged]
