@@ -256,9 +256,9 @@ class RunTasks:
             "topic": topic, "to": self.server.address, "seconds": wanted.seconds, "rate": wanted.rate, "delay": self.delay,
             "seed": wanted.seed, "base": wanted.base_ms,
         }  # fmt: skip
-        told = [part for key, value in options.items() for part in (f"--{key}", str(value))]
+        words = [part for key, value in options.items() for part in (f"--{key}", str(value))]
         feed = FEEDS.get(kind, kind)
-        command = [sys.executable, "-m", "headway", "kafka", "replay", feed, *told]
+        command = [sys.executable, "-m", "headway", "kafka", "replay", feed, *words]
         self.producers.append(Popen(command, stdout=DEVNULL, stderr=DEVNULL, preexec_fn=end_with_parent))
         return FilledTopic(feed, topic, self.server.address, wanted)
 

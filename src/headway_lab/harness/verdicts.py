@@ -49,8 +49,8 @@ class Figure:
     fitted: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        told = {name: getattr(self, name) for name in ("value", "low", "high", "n", "commit", "within", "width")}
-        return told | {"commits_since": self.age.commits, "stale": self.age.stale}
+        figures = {name: getattr(self, name) for name in ("value", "low", "high", "n", "commit", "within", "width")}
+        return figures | {"commits_since": self.age.commits, "stale": self.age.stale}
 
 
 @dataclass(frozen=True, slots=True)
