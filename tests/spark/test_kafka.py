@@ -17,7 +17,7 @@ from headway.errors import SettingError
 from headway.kafka import broker, topics
 from headway.sim.delays import Uniform
 from headway.spark.kafka import subscription
-from headway_lab.experiments.silence.run import half, held, send
+from headway_lab.experiments.silence.run import every_second_event, held_back, send
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.replay import replay
 from headway_lab.workloads.ysb import Ysb
@@ -126,9 +126,9 @@ def test_a_partition_that_stops_and_comes_back_with_what_it_owes(
         # Two threads that share a busy machine may send a row a second late: only what the partition owes shall be late.
         rows, patience = records(spark, kafka, topic), "2 seconds" if loses else "4 seconds"
         query = counting(rt, one, rows, name, tmp_path, idle_after=idle_after, patience=patience)
-        halves = [half(one, p, 12) for p in range(2)]
+        halves = [every_second_event(one, p, 12) for p in range(2)]
         stop_at, back_at = one.epoch_ms + 3_000, one.epoch_ms + 8_000
-        owing = held(halves[1], stop_at, back_at)
+        owing = held_back(halves[1], stop_at, back_at)
         senders = [threading.Thread(target=send, args=(feed, kafka, topic, p)) for p, feed in enumerate((halves[0], owing))]
         for sender in senders:
             sender.start()

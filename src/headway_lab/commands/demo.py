@@ -13,7 +13,7 @@ from headway_lab.experiments.traffic.demo import traffic
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench, Run
 from headway_lab.harness.ledger import origin
-from headway_lab.harness.options import CoresOption, MemoryOption, RateOption
+from headway_lab.harness.options import CoresOption, MemoryOption, RateOption, at_least
 from headway_lab.harness.report import page
 from headway_lab.harness.setting import Setting
 from headway_lab.harness.suite import Segment, by_setting, measures, ratio_to_best
@@ -40,8 +40,7 @@ def demo(  # an argument for each option of the command
     """Show what it does: windows of a dozen queries, stock Spark against Klink, in about two minutes."""
     if context.invoked_subcommand is not None:
         return
-    for key, value in (("queries", queries), ("rate", rate), ("seconds", seconds), ("rounds", rounds)):
-        arguments.at_least(key, value, 1)
+    at_least(1, queries=queries, rate=rate, seconds=seconds, rounds=rounds)
     arguments.new_file("out", out / "index.html" if out.is_dir() else out)
     setting = Setting(queries=queries, rate=rate, seconds=seconds, settle=4)
     segments = [Segment((policy,), setting, seed) for seed in range(1, rounds + 1) for policy in POLICIES]

@@ -35,15 +35,15 @@ def send(  # an argument for each option of the command
     wanted = feeds.ReplayRequest(
         base if base is not None else now_ms() + LEAD_MS, seconds, rate, speed, delays.parse(delay), seed
     )
-    pieces = feeds.named(feed, wanted)
+    pieces = feeds.feed_named(feed, wanted)
     name = topic or feed
     if name not in topics.listed(address):
         topics.create(address, name, partitions)
     with screen.ProgressBar([seconds]) as bar:
         bar.begin(f"{feed} into {name}")
 
-        def told(sent: ReplayProgress) -> None:
+        def show_progress(sent: ReplayProgress) -> None:
             bar.say(f"{sent.rows:,} rows", 0.0)
 
-        sent = replay(pieces, address, name, told)
+        sent = replay(pieces, address, name, show_progress)
     screen.out.print(f"{sent.rows:,} rows into {name}, at most {sent.most_behind_ms} ms behind their time", highlight=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.sim.delays import Uniform
-from headway_lab.harness.file_sink import into
+from headway_lab.harness.file_sink import batch_writer
 from headway_lab.workloads.ysb import Ysb
 
 PATIENCE_MS = 500
@@ -38,5 +38,5 @@ def start_counting(
 ) -> None:
     """Start the query that counts views in these rows; its sink calls `before` at the begin of each batch."""
     counts = stream.counts(marked).selectExpr("unix_millis(window.end) as end", "campaign_id", "count")
-    writer = counts.writeStream.outputMode("append").foreachBatch(into(work / "out" / name, before))
+    writer = counts.writeStream.outputMode("append").foreachBatch(batch_writer(work / "out" / name, before))
     rt.start(writer, name=name, checkpoint=str(work / "checkpoints" / name), **settings)

@@ -37,7 +37,7 @@ class SinkTally:
         return SinkTally(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
 
 
-def into(folder: Path, before: Callable[[], None] = lambda: None) -> Callable[[Any, int], None]:
+def batch_writer(folder: Path, before: Callable[[], None] = lambda: None) -> Callable[[Any, int], None]:
     """The sink of one query: a batch's file is named by the batch, and appears whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
 

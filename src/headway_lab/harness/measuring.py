@@ -46,7 +46,7 @@ def measured(
     with session.open() as spark:
         bench = Bench(spark)
         try:
-            screen.warm_up(lambda say, told: warm(bench, warm_s, say, told, warm_on), warm_s)
+            screen.warm_up(lambda say, show_cost: warm(bench, warm_s, say, show_cost, warm_on), warm_s)
             with screen.ProgressBar([segment.expected_s for segment in segments]) as bar:
                 steps = measure(bench, segments, book, bar.say, experiment)
                 for number, segment in enumerate(segments, start=1):

@@ -30,7 +30,7 @@ def lacking(claim: Claim, records: list[Record]) -> list[str]:
     out = []
     for at in claim.at or ({},):
         if absent := min((_needed(claim) - group.keys() for group in _groups(claim, at, records)), key=len):
-            out.append(f"{', '.join(sorted(absent))}{' at ' if at else ''}{_named(at)}")
+            out.append(f"{', '.join(sorted(absent))}{' at ' if at else ''}{_setting_words(at)}")
     return out
 
 
@@ -38,7 +38,7 @@ def _needed(claim: Claim) -> set[str]:
     return {claim.candidate, *claim.baselines}
 
 
-def _named(at: Mapping[str, Any]) -> str:
+def _setting_words(at: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in at.items())
 
 

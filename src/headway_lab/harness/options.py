@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from headway.cli import arguments
+
 # ---- what is measured, and for how long
 PoliciesOption = Annotated[str, typer.Option(help="Policies, with commas between them.")]
 QueriesOption = Annotated[int, typer.Option(help="Number of queries.")]
@@ -25,3 +27,9 @@ FolderOption = Annotated[Path | None, typer.Option(help="Where to keep what the 
 # ---- the machine
 MemoryOption = Annotated[str, typer.Option(help="Memory of the driver.")]
 CoresOption = Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")]
+
+
+def at_least(least: float, **options: float) -> None:
+    """Raise unless each of these options is `least` or more."""
+    for name, value in options.items():
+        arguments.at_least(name, value, least)

@@ -122,7 +122,7 @@ class Pace:
 
 
 def warm(
-    bench: Bench, limit_s: float, say: Say, told: Callable[[float], None], setting: Setting | None = None
+    bench: Bench, limit_s: float, say: Say, show_cost: Callable[[float], None], setting: Setting | None = None
 ) -> list[float]:
     """Run Klink until CPU per batch is flat or the time is up; returns CPU ms per batch, stretch by stretch."""
     setting = setting or Setting(queries=40, rate=200, seconds=40, settle=2)
@@ -131,7 +131,7 @@ def warm(
     while monotonic() < end:
         for run in bench.run(["klink"], setting, seed=len(costs), say=say):
             costs.append(run.cpu_ms / max(1, run.batches))
-            told(costs[-1])
+            show_cost(costs[-1])
         # Twice in a row: while another process uses the cores, two stretches may be alike by chance.
         if len(costs) > 2 and all(abs(costs[i] / costs[i - 1] - 1) < FLAT for i in (-1, -2)):
             break

@@ -99,16 +99,16 @@ class FilledTopic:
     def sent(self, until_ms: int) -> Feed:
         """The rows that happened by then; later ones are never asked for."""
         seconds = max(1, -(-(until_ms - self.wanted.base_ms) // 1_000) + 1)
-        return _whole(feeds.named(self.feed, _for(self.wanted, seconds)), self.feed)
+        return _joined(feeds.feed_named(self.feed, _covering(self.wanted, seconds)), self.feed)
 
 
-def _for(wanted: feeds.ReplayRequest, seconds: int) -> feeds.ReplayRequest:
+def _covering(wanted: feeds.ReplayRequest, seconds: int) -> feeds.ReplayRequest:
     # Rows that are held back arrive, and are made, after the second in which they happen.
     more = -(-wanted.delay.max_ms // 1_000)
     return feeds.ReplayRequest(wanted.base_ms, seconds + more, wanted.rate, wanted.speed, wanted.delay, wanted.seed)
 
 
-def _whole(pieces: Iterator[Feed], name: str) -> Feed:
+def _joined(pieces: Iterator[Feed], name: str) -> Feed:
     import numpy as np
 
     parts = list(pieces)
@@ -256,9 +256,9 @@ class RunTasks:
             "topic": topic, "to": self.server.address, "seconds": wanted.seconds, "rate": wanted.rate, "delay": self.delay,
             "seed": wanted.seed, "base": wanted.base_ms,
         }  # fmt: skip
-        told = [part for key, value in options.items() for part in (f"--{key}", str(value))]
+        words = [part for key, value in options.items() for part in (f"--{key}", str(value))]
         feed = FEEDS.get(kind, kind)
-        command = [sys.executable, "-m", "headway", "kafka", "replay", feed, *told]
+        command = [sys.executable, "-m", "headway", "kafka", "replay", feed, *words]
         self.producers.append(Popen(command, stdout=DEVNULL, stderr=DEVNULL, preexec_fn=end_with_parent))
         return FilledTopic(feed, topic, self.server.address, wanted)
 

@@ -49,8 +49,8 @@ class Figure:
     fitted: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        told = {name: getattr(self, name) for name in ("value", "low", "high", "n", "commit", "within", "width")}
-        return told | {"commits_since": self.age.commits, "stale": self.age.stale}
+        figures = {name: getattr(self, name) for name in ("value", "low", "high", "n", "commit", "within", "width")}
+        return figures | {"commits_since": self.age.commits, "stale": self.age.stale}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,9 @@ class Finding:
 
     def words(self) -> list[str]:
         """Its figures as people read them, one line each."""
-        return [f"{KINDS[kind]}: {self._told(part, kind)}" for kind, part in self.parts if isinstance(part, Figure)]
+        return [f"{KINDS[kind]}: {self._describe(part, kind)}" for kind, part in self.parts if isinstance(part, Figure)]
 
-    def _told(self, figure: Figure, kind: Kind) -> str:
+    def _describe(self, figure: Figure, kind: Kind) -> str:
         claim = _of_kind(self.claim, kind)
         show = UNITS[claim.unit].format
         how = {"median": "", "worst": " at worst", "pooled": " in all"}[claim.judged]

@@ -20,6 +20,6 @@ def events(spark: SparkSession, work: Any, end_ms: int | None = None, boot_ms: i
     if not jvm.present(spark):
         made: DataFrame = work.expand(clock.intervals(spark, work.epoch_ms, end_ms))
         return made
-    given = {"end": end_ms, "boot": boot_ms}
-    options = work.options() | {name: str(ms) for name, ms in given.items() if ms is not None}
+    limits = {"end": end_ms, "boot": boot_ms}
+    options = work.options() | {name: str(ms) for name, ms in limits.items() if ms is not None}
     return spark.readStream.format(jvm.EVENTS).options(**options).load()

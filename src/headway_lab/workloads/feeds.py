@@ -97,7 +97,7 @@ FEEDS: dict[str, Callable[[ReplayRequest], Iterator[Feed]]] = {
     "traffic-road": _streets(lambda streets: streets.road, Periodic()),
     "taxi-real": _recorded(taxi.trips),
     "taxi-late": _recorded(taxi.late_trips),
-    "linear-road-real": _recorded(reports.real),
+    "linear-road-real": _recorded(reports.recorded_reports),
     "bus-dublin": _recorded(city.dublin),
     "bus-austin": _recorded(city.austin),
     "road-aarhus": _recorded(city.aarhus),
@@ -107,7 +107,7 @@ FEEDS: dict[str, Callable[[ReplayRequest], Iterator[Feed]]] = {
 }
 
 
-def named(name: str, wanted: ReplayRequest) -> Iterator[Feed]:
+def feed_named(name: str, wanted: ReplayRequest) -> Iterator[Feed]:
     """The stream of that name, piece by piece in the order of arrival."""
     if name not in FEEDS:
         raise SettingError("feed", name, f"one of {', '.join(FEEDS)}")

@@ -12,7 +12,7 @@ from headway_lab.workloads.wall_clock import now_ms
 
 TICK_S = 0.01  # rows that are due within one of these go together
 TELL_S = 0.5
-Told = Callable[["ReplayProgress"], None]
+ShowProgress = Callable[["ReplayProgress"], None]
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class ReplayProgress:
 
 
 def replay(
-    pieces: Iterable[Feed], address: str, topic: str, told: Told = lambda sent: None, **settings: Any
+    pieces: Iterable[Feed], address: str, topic: str, show: ShowProgress = lambda sent: None, **settings: Any
 ) -> ReplayProgress:
     """Send each row when its arrival time comes; what is overdue goes at once. Returns when the broker has all of them.
 
@@ -42,18 +42,18 @@ def replay(
     try:
         for piece in pieces:
             for at, value, key in piece.rows():
-                _await(at, producer, sent, told)
+                _await(at, producer, sent, show)
                 _send(producer, topic, value, key, delivered)
                 sent.rows += 1
     finally:
         left = producer.flush(30)
-    told(sent)
+    show(sent)
     if sent.failed or left:
         raise HeadwayError(f"topic = {topic!r}: {sent.failed + left} of {sent.rows} rows did not reach {address}")
     return sent
 
 
-def _await(at: int, producer: Any, sent: ReplayProgress, told: Told) -> None:
+def _await(at: int, producer: Any, sent: ReplayProgress, show: ShowProgress) -> None:
     """Until it is time. Where there is nothing to wait for, a glance at the clock is all it costs."""
     now = now_ms()
     if at <= now:
@@ -62,7 +62,7 @@ def _await(at: int, producer: Any, sent: ReplayProgress, told: Told) -> None:
         return
     if time.monotonic() - sent.told_at > TELL_S:
         sent.told_at = time.monotonic()
-        told(sent)
+        show(sent)
     while at > now:
         producer.poll(0)
         time.sleep(min(max(TICK_S, (at - now) / 1000), 0.2))

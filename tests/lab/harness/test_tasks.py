@@ -6,7 +6,7 @@ from headway.errors import SettingError
 from headway.model.deadline import Grid
 from headway.sim.delays import Uniform
 from headway_lab.harness.tasks import KINDS, FilledTopic, TopicRoad, TopicTrips, TopicViews, check
-from headway_lab.workloads.feeds import ReplayRequest, named
+from headway_lab.workloads.feeds import ReplayRequest, feed_named
 
 BASE = 1_700_000_000_000
 
@@ -19,7 +19,7 @@ def log(feed: str) -> FilledTopic:
 def test_what_was_sent_by_some_moment_is_known_again_afterwards(feed: str) -> None:
     known = log(feed).sent(BASE + 2_000)
     first = ReplayRequest(BASE, 3, 100, delay=Uniform(0, 500), seed=3)
-    sent = {row for piece in named(feed, first) for _, row, _ in piece.rows() if _event_ms(row) < BASE + 2_000}
+    sent = {row for piece in feed_named(feed, first) for _, row, _ in piece.rows() if _event_ms(row) < BASE + 2_000}
     assert {row for _, row, _ in known.rows() if _event_ms(row) < BASE + 2_000} == sent
     assert len(sent) >= 190
 

@@ -9,7 +9,7 @@ from headway.errors import SettingError
 from headway.sim.delays import Constant, Uniform
 from headway_lab.workloads import data
 from headway_lab.workloads.feed import Feed, merged
-from headway_lab.workloads.feeds import FEEDS, ReplayRequest, named
+from headway_lab.workloads.feeds import FEEDS, ReplayRequest, feed_named
 
 BASE = 1_700_000_000_000
 GENERATED = ("ysb", "taxi", "linear-road", "traffic-road")
@@ -19,7 +19,7 @@ RECORDED = tuple(name for name in FEEDS if name not in GENERATED + HELD_UP)
 
 def rows(name: str, **more: object) -> list[tuple[int, bytes, bytes | None]]:
     wanted = ReplayRequest(BASE, **{"seconds": 5, "rate": 200, "delay": Uniform(0, 700), **more})  # type: ignore[arg-type]
-    return [row for piece in named(name, wanted) for row in piece.rows()]
+    return [row for piece in feed_named(name, wanted) for row in piece.rows()]
 
 
 @pytest.mark.parametrize("name", GENERATED)
@@ -56,9 +56,9 @@ def test_a_recorded_stream_begins_at_its_base_and_runs_at_its_speed(name: str) -
 
 def test_what_there_is_not_is_named() -> None:
     with pytest.raises(SettingError, match="feed = 'nothing': expected one of ysb, taxi"):
-        named("nothing", ReplayRequest(BASE, 1))
+        feed_named("nothing", ReplayRequest(BASE, 1))
     with pytest.raises(SettingError, match="expected 1 or more each"):
-        named("ysb", ReplayRequest(BASE, 0))
+        feed_named("ysb", ReplayRequest(BASE, 0))
 
 
 @given(st.lists(st.lists(st.integers(0, 5_000), max_size=8), max_size=6))

@@ -12,7 +12,7 @@ from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.cold import run as colds
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
-from headway_lab.harness.options import LedgerOption, QueriesOption, RateOption
+from headway_lab.harness.options import LedgerOption, QueriesOption, RateOption, at_least
 from headway_lab.harness.setting import Setting
 from headway_lab.harness.suite import base_setting
 
@@ -25,8 +25,7 @@ def cold(
     ledger: LedgerOption = LEDGER,
 ) -> None:
     """Start everything in a fresh process and JVM, again and again, and see when windows come out on time."""
-    for key, value in (("queries", queries), ("rate", rate), ("seconds", seconds)):
-        arguments.at_least(key, value, 1)
+    at_least(1, queries=queries, rate=rate, seconds=seconds)
     setting, numbers, book = (
         base_setting(Setting.delay, None, seconds, 0, rate, queries),
         arguments.wholes("seeds", seeds, least=0),

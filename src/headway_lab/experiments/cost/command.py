@@ -25,6 +25,7 @@ from headway_lab.harness.options import (
     SeedsInTurnOption,
     SettleOption,
     WarmOption,
+    at_least,
 )
 from headway_lab.harness.report import figures_page
 from headway_lab.harness.setting import Setting, policies_named
@@ -48,10 +49,8 @@ def cost(  # an argument for each option of the command
     cores: CoresOption = None,
 ) -> None:
     """Measure what a batch costs and where it goes, in one warm JVM."""
-    for key, value in (("queries", queries), ("rate", rate), ("seconds", seconds)):
-        arguments.at_least(key, value, 1)
-    for key, number in (("settle", settle), ("warm", warm_s)):
-        arguments.at_least(key, number, 0)
+    at_least(1, queries=queries, rate=rate, seconds=seconds)
+    at_least(0, settle=settle, warm=warm_s)
     arguments.new_file("out", out)
     cases = settings([queries], [rate], base_setting(Setting.delay, None, seconds, settle))
     names, numbers, book = policies_named(policies), arguments.wholes("seeds", seeds, least=0), Ledger(ledger)

@@ -21,6 +21,7 @@ from headway_lab.harness.options import (
     RateOption,
     SettleOption,
     WarmOption,
+    at_least,
 )
 from headway_lab.harness.setting import Setting, policies_named
 from headway_lab.harness.suite import Spread, base_setting, warm
@@ -43,10 +44,8 @@ def density(  # an argument for each option of the command
     cores: CoresOption = None,
 ) -> None:
     """Search for the most queries held, policy by policy, in one warm JVM."""
-    for key, value in (("seconds", seconds), ("p99", p99), ("rate", rate), ("most", most)):
-        arguments.at_least(key, value, 1)
-    for key, number in (("settle", settle), ("warm", warm_s)):
-        arguments.at_least(key, number, 0)
+    at_least(1, seconds=seconds, p99=p99, rate=rate, most=most)
+    at_least(0, settle=settle, warm=warm_s)
     base = base_setting(Setting.delay, None, seconds, settle, rate)
     names, numbers, book = policies_named(policies), arguments.wholes("seeds", seeds, least=0), Ledger(ledger)
     found: dict[str, list[int]] = {name: [] for name in names}
@@ -54,7 +53,7 @@ def density(  # an argument for each option of the command
     with screen.spark_session("headway-bench", cores=arguments.cores(cores), memory=arguments.memory(memory)) as spark:
         bench = Bench(spark)
         try:
-            screen.warm_up(lambda say, told: warm(bench, warm_s, say, told), warm_s)
+            screen.warm_up(lambda say, show_cost: warm(bench, warm_s, say, show_cost), warm_s)
             with screen.ProgressBar([PROBES * PROBE_S] * len(names) * len(numbers)) as bar:
                 for seed in numbers:
                     for name in names:

@@ -30,7 +30,7 @@ class Probe:
     held: bool
 
 
-def most(holds: Callable[[int], bool], first: int, limit: int, close: float = 0.1) -> int:
+def largest_that_holds(holds: Callable[[int], bool], first: int, limit: int, close: float = 0.1) -> int:
     """The largest number that holds, within `close` of itself: doubling until one does not, then halving the gap.
 
     Takes it that more never hold where fewer do not. 0 if not even one does, `limit` if all up to there do.
@@ -65,5 +65,5 @@ def search(
         tried_one(probe)
         return probe.held
 
-    best = most(holds, FIRST.get(policy, 16), limits.queries)
+    best = largest_that_holds(holds, FIRST.get(policy, 16), limits.queries)
     return {"held": best} | ({name: tried[best][name] for name in ("mean_ms", "p99_ms", "cpu_ms")} if best else {})

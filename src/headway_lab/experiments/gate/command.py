@@ -10,10 +10,10 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.gate.run import CALLS, GATES, JOIN, READ, JoinCase, ReadCase, join, named, read_in_turns
+from headway_lab.experiments.gate.run import CALLS, GATES, JOIN, READ, JoinCase, ReadCase, join, read_in_turns, workers_text
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger, Record
-from headway_lab.harness.options import LedgerOption
+from headway_lab.harness.options import LedgerOption, at_least
 from headway_lab.harness.suite import Spread
 
 
@@ -27,8 +27,7 @@ def gate(
     ledger: LedgerOption = LEDGER,
 ) -> None:
     """Measure gates read by threads, and a window join over processes; needs no Spark."""
-    for key, value in (("tuples", tuples), ("joined", joined), ("turns", turns)):
-        arguments.at_least(key, value, 1)
+    at_least(1, tuples=tuples, joined=joined, turns=turns)
     threads, numbers, book = arguments.wholes("readers", readers), arguments.wholes("seeds", seeds, least=0), Ledger(ledger)
     cases = [ReadCase(n, calls, tuples) for calls in CALLS for n in threads]
     ways: list[tuple[Literal["process", "thread"], int]] = [("process", n) for n in _parts(parts)]
@@ -42,10 +41,10 @@ def gate(
                     records.append(book.append(READ, name, asdict(case), seed, figures, kind="no-spark"))
                 bar.end()
             for way, n in ways:
-                bar.begin(f"join by {named(way, n)}, seed {seed}")
+                bar.begin(f"join by {workers_text(way, n)}, seed {seed}")
                 case_ = JoinCase(joined)
                 figures = join(way, n, case_, seed)
-                records.append(book.append(JOIN, named(way, n), asdict(case_), seed, figures, kind="no-spark"))
+                records.append(book.append(JOIN, workers_text(way, n), asdict(case_), seed, figures, kind="no-spark"))
                 bar.end()
     screen.out.print(reading([r for r in records if r["experiment"] == READ]))
     screen.out.print(joining([r for r in records if r["experiment"] == JOIN]))

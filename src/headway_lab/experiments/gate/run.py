@@ -217,6 +217,6 @@ def join(way: Literal["process", "thread"], parts: int, case: JoinCase, seed: in
     }
 
 
-def named(way: str, parts: int) -> str:
+def workers_text(way: str, parts: int) -> str:
     """`1 process`, `2 processes`, `2 threads`."""
     return f"{parts} {way}" if parts == 1 else f"{parts} {way}{'es' if way.endswith('s') else 's'}"

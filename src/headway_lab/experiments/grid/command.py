@@ -23,6 +23,7 @@ from headway_lab.harness.options import (
     SeedsInTurnOption,
     SettleOption,
     WarmOption,
+    at_least,
 )
 from headway_lab.harness.report import figures_page, spread_words
 from headway_lab.harness.setting import POOLS, Setting
@@ -47,8 +48,7 @@ def grid(  # an argument for each option of the command
     The whole takes about two hours. What this commit has in the ledger already is not measured again.
     """
     arguments.at_least("seconds", seconds, 1)
-    for key, value in (("settle", settle), ("warm", warm_s)):
-        arguments.at_least(key, value, 0)
+    at_least(0, settle=settle, warm=warm_s)
     arguments.new_file("out", out)
     base = base_setting(Setting.delay, None, seconds, settle)
     cases = grid_.cases(base, grid_.POINTS if points is None else [_point(text) for text in points.split(",")])

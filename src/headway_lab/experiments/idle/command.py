@@ -13,7 +13,7 @@ from headway_lab.experiments.idle.run import idle as watch
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
 from headway_lab.harness.ledger import Ledger
-from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, QueriesOption, SettleOption
+from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, QueriesOption, SettleOption, at_least
 
 
 def idle(
@@ -26,8 +26,7 @@ def idle(
     cores: CoresOption = None,
 ) -> None:
     """Start queries on streams without rows, and watch them wait."""
-    for key, value in (("queries", queries), ("seconds", seconds), ("times", times)):
-        arguments.at_least(key, value, 1)
+    at_least(1, queries=queries, seconds=seconds, times=times)
     arguments.at_least("settle", settle, 0)
     book, found = Ledger(ledger), []
     with screen.spark_session("headway-bench", cores=arguments.cores(cores), memory=arguments.memory(memory)) as spark:

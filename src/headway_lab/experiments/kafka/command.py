@@ -22,6 +22,7 @@ from headway_lab.harness.options import (
     SeedsInTurnOption,
     SettleOption,
     WarmOption,
+    at_least,
 )
 from headway_lab.harness.setting import POOLS, policies_named
 from headway_lab.harness.suite import GATELESS, base_setting, plan, settings
@@ -48,8 +49,7 @@ def kafka(  # an argument for each option of the command
 ) -> None:
     """Measure output latency of queries that read from Kafka; broker and producers share the cores with Spark."""
     arguments.at_least("seconds", seconds, 1)
-    for key, value in (("settle", settle), ("warm", warm_s), ("patience", patience or 0)):
-        arguments.at_least(key, value, 0)
+    at_least(0, settle=settle, warm=warm_s, patience=patience or 0)
     tasks.check(workload)
     base = replace(base_setting(delay, patience, seconds, settle), workload=workload)
     if patience is None:

@@ -20,6 +20,7 @@ from headway_lab.harness.options import (
     SeedsInTurnOption,
     SettleOption,
     WarmOption,
+    at_least,
 )
 from headway_lab.harness.setting import POOLS, policies_named
 from headway_lab.harness.suite import GATED, GATELESS, base_setting, plan, settings
@@ -45,8 +46,7 @@ def klink(  # an argument for each option of the command
 ) -> None:
     """Measure output latency under several policies, in turns, in one warm JVM."""
     arguments.at_least("seconds", seconds, 1)
-    for key, value in (("settle", settle), ("warm", warm_s), ("patience", patience or 0), ("unequal", unequal)):
-        arguments.at_least(key, value, 0)
+    at_least(0, settle=settle, warm=warm_s, patience=patience or 0, unequal=unequal)
     base = base_setting(delay, patience, seconds, settle, unequal=unequal)
     cases = settings(arguments.wholes("queries", queries), arguments.wholes("rate", rate), base)
     names, numbers, book = policies_named(policies), arguments.wholes("seeds", seeds, least=0), Ledger(ledger)

@@ -11,7 +11,7 @@ from headway.cli import arguments
 from headway.errors import HeadwayError
 from headway_lab.experiments.merge import run as merges
 from headway_lab.harness import screen
-from headway_lab.harness.options import CoresOption, MemoryOption
+from headway_lab.harness.options import CoresOption, MemoryOption, at_least
 
 
 def merge(
@@ -24,10 +24,8 @@ def merge(
     cores: CoresOption = None,
 ) -> None:
     """Run the ordered merge over the same rows in many interleavings, and time it beside a plain groupBy."""
-    for key, value in (("interleavings", interleavings), ("rounds", rounds)):
-        arguments.at_least(key, value, 0)
-    for key, value in (("rows", rows), ("keys", keys)):
-        arguments.at_least(key, value, 1)
+    at_least(0, interleavings=interleavings, rounds=rounds)
+    at_least(1, rows=rows, keys=keys)
     arguments.at_least("batches", batches, 4)
     from headway.spark.session import session
 

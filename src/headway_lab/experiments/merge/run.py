@@ -118,18 +118,18 @@ def streams(seed: int, count: int = 3, rows: int = 60, keys: int = 4, span_ms: i
     return [[(at, dice.randrange(keys), 1000 * s + i) for i, at in enumerate(mine)] for s, mine in enumerate(moments)]
 
 
-def interleaving(given: Sequence[Sequence[Row]], seed: int, batches: int) -> Iterator[Batch]:
+def interleaving(all_rows: Sequence[Sequence[Row]], seed: int, batches: int) -> Iterator[Batch]:
     """The streams cut into batches at random. The watermark follows the slowest stream, so that no row is late."""
     dice = random.Random(seed)
-    cuts = [[0, *sorted(dice.randrange(len(mine) + 1) for _ in range(batches - 1)), len(mine)] for mine in given]
-    end = max(mine[-1][0] for mine in given) + 1
+    cuts = [[0, *sorted(dice.randrange(len(mine) + 1) for _ in range(batches - 1)), len(mine)] for mine in all_rows]
+    end = max(mine[-1][0] for mine in all_rows) + 1
     for i in range(batches):
-        rows = [list(mine[c[i] : c[i + 1]]) for mine, c in zip(given, cuts, strict=True)]
+        rows = [list(mine[c[i] : c[i + 1]]) for mine, c in zip(all_rows, cuts, strict=True)]
         for mine in rows:
             dice.shuffle(mine)  # within a batch nothing is in order
-        reached = [mine[c[i + 1] - 1][0] if c[i + 1] else 0 for mine, c in zip(given, cuts, strict=True)]
+        reached = [mine[c[i + 1] - 1][0] if c[i + 1] else 0 for mine, c in zip(all_rows, cuts, strict=True)]
         yield rows, end if i == batches - 1 else min(reached)
-    yield [[] for _ in given], end + 1  # a watermark is acted upon by the batch after its own
+    yield [[] for _ in all_rows], end + 1  # a watermark is acted upon by the batch after its own
 
 
 def in_order(found: Sequence[dict[str, Any]]) -> dict[int, list[tuple[Any, ...]]]:
@@ -146,20 +146,20 @@ def merged(driven: DrivenQuery) -> Any:
 
 def sequences(spark: Any, folder: Path, seed: int, batches: int = 4) -> dict[int, list[tuple[Any, ...]]]:
     """The same rows in the interleaving of this seed, through a real query; what came out of it, key by key."""
-    given = streams(seed=0)
-    driven = DrivenQuery(spark, folder, len(given))
+    all_rows = streams(seed=0)
+    driven = DrivenQuery(spark, folder, len(all_rows))
     try:
         driven.start(merged(driven), f"merge-{seed}")
-        driven.run(list(interleaving(given, seed, batches)))
+        driven.run(list(interleaving(all_rows, seed, batches)))
     finally:
         driven.stop()
     return in_order(driven.results())
 
 
-def truth(given: Sequence[Sequence[Row]]) -> dict[int, list[int]]:
+def truth(all_rows: Sequence[Sequence[Row]]) -> dict[int, list[int]]:
     """What must come out: the values of each key, by moment, stream and value."""
     keys: dict[int, list[int]] = {}
-    for _, _, v, k in sorted((at, s, v, k) for s, mine in enumerate(given) for at, k, v in mine):
+    for _, _, v, k in sorted((at, s, v, k) for s, mine in enumerate(all_rows) for at, k, v in mine):
         keys.setdefault(k, []).append(v)
     return keys
 

@@ -65,10 +65,10 @@ def scripts(
             bar.end()
     if folder is None and not any(v.wrong for v in found):
         shutil.rmtree(work, ignore_errors=True)
-    _tell(found, seed, ledger, count, first, work)
+    _report(found, seed, ledger, count, first, work)
 
 
-def _tell(found: Sequence[Verdict], seed: int, ledger: Path, count: int, first: int, work: Path) -> None:
+def _report(found: Sequence[Verdict], seed: int, ledger: Path, count: int, first: int, work: Path) -> None:
     wrong = [v for v in found if v.wrong]
     sums = {name: sum(getattr(v, name) for v in found) for name in Verdict.FIGURES}
     Ledger(ledger).append(EXPERIMENT, "all", {"count": count, "first": first}, seed, sums | {"violations": len(wrong)})

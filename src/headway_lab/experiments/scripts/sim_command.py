@@ -10,8 +10,8 @@ from headway.cli import arguments
 from headway.errors import SettingError
 from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.scripts.virtual import laws, making, script
-from headway_lab.experiments.scripts.virtual.reasons import told
 from headway_lab.experiments.scripts.virtual.run import CHUNK, SweepTally, judged, smallest, sweep
+from headway_lab.experiments.scripts.virtual.script import moment
 from headway_lab.experiments.scripts.virtual.trace import SourceLook
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
@@ -68,8 +68,8 @@ def _replay(path: Path) -> None:
     if not path.is_file():
         raise SettingError("replay", str(path), "a file with a script")
     trace, found = judged(script.from_json(path.read_text("utf-8")))
-    for name, kept in trace.queries.items():
-        for look in kept.looks:
+    for name, history in trace.queries.items():
+        for look in history.looks:
             screen.out.print(_line(name, look), highlight=False, soft_wrap=True)
     for violation in found:
         screen.out.print(f"{violation.law}: {violation.query}: {violation.says}", style="bold red", soft_wrap=True)
@@ -82,14 +82,16 @@ def _line(name: str, look: SourceLook) -> str:
     """One look in words."""
     rows = ", ".join(f"{len(rows)} of {label}" for label, rows in look.read.items())
     words = [
-        f"{told(look.granted_at):>9} {name}",
+        f"{moment(look.granted_at):>9} {name}",
         f"batch {look.batch}" if look.batch is not None else "nothing to do",
         rows,
     ]
     if look.announced is not None:
-        words.append(f"announces {told(look.announced)}")
+        words.append(f"announces {moment(look.announced)}")
     if look.ran is not None:
-        words.append(f"refuses to {told(max(look.ran.late, script.BASE))}, sweeps {told(max(look.ran.swept, script.BASE))}")
+        words.append(
+            f"refuses to {moment(max(look.ran.late, script.BASE))}, sweeps {moment(max(look.ran.swept, script.BASE))}"
+        )
         words += [f"refused {len(look.ran.refused)}"] if look.ran.refused else []
     return "; ".join(words + ([] if look.gated else ["without a gate"]))
 

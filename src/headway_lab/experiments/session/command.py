@@ -13,7 +13,7 @@ from headway_lab.experiments.session import run as profiles
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger, origin
 from headway_lab.harness.measuring import BenchSession, measured
-from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, SettleOption, WarmOption
+from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, SettleOption, WarmOption, at_least
 from headway_lab.harness.report import figures_page, spread_words
 from headway_lab.harness.setting import Setting
 from headway_lab.harness.suite import base_setting, plan
@@ -35,10 +35,8 @@ def session(  # an argument for each option of the command
     cores: CoresOption = None,
 ) -> None:
     """Leave out one setting of the tuned session after the other, then try generated code on ever larger batches."""
-    for key, value in (("queries", queries), ("rate", rate), ("seconds", seconds)):
-        arguments.at_least(key, value, 1)
-    for key, number in (("settle", settle), ("warm", warm_s)):
-        arguments.at_least(key, number, 0)
+    at_least(1, queries=queries, rate=rate, seconds=seconds)
+    at_least(0, settle=settle, warm=warm_s)
     arguments.new_file("out", out)
     base = base_setting(Setting.delay, None, seconds, settle, rate, queries)
     steps = profiles.ladder(

@@ -35,10 +35,10 @@ class Gain:
 
 def gains(records: Sequence[Record], base: Setting) -> list[Gain]:
     """What leaving out each setting costs; only seeds with both sides count."""
-    whole = {r["seed"]: r for r in records if _is(r, base)}
+    whole = {r["seed"]: r for r in records if _has_setting(r, base)}
     out = []
     for setting in leave_one_out(base)[1:]:
-        pairs = [(r, whole[r["seed"]]) for r in records if _is(r, setting) and r["seed"] in whole]
+        pairs = [(r, whole[r["seed"]]) for r in records if _has_setting(r, setting) and r["seed"] in whole]
         if pairs:
             cpu, mean = (Spread.of([a[f] / max(b[f], 1e-9) for a, b in pairs]) for f in ("cpu_batch_ms", "mean_ms"))
             out.append(Gain(setting.profile.removeprefix("without "), cpu, mean))
@@ -77,7 +77,7 @@ def crossing(interpreted: CostLine, compiled: CostLine) -> float | None:
     return max(0.0, (compiled.fixed_ms - interpreted.fixed_ms) / per_row) if per_row > 0 else None
 
 
-def _is(record: Record, setting: Setting) -> bool:
+def _has_setting(record: Record, setting: Setting) -> bool:
     return all(record["setting"].get(name) == getattr(setting, name) for name in ("queries", "rate", "profile"))
 
 

@@ -56,9 +56,9 @@ def silence(spark: Any, address: str, plan: SilencePlan, folder: Path, say: Say)
     topics.create(address, topic, 2)
     stream = Ysb(plan.seed, plan.rate, now_ms() + LEAD_S * 1000, Uniform(0, 300), WINDOW_MS)
     seconds = BEFORE_S + stop_s + AFTER_S
-    halves = [half(stream, part, seconds) for part in range(2)]
+    halves = [every_second_event(stream, part, seconds) for part in range(2)]
     begun = stream.epoch_ms + BEFORE_S * 1000
-    feeds = [halves[0], held(halves[1], begun, begun + stop_s * 1000)]
+    feeds = [halves[0], held_back(halves[1], begun, begun + stop_s * 1000)]
     source = {"kafka.bootstrap.servers": address, "subscribe": topic, "startingOffsets": "earliest"}
     with Runtime(spark, journal=folder / f"{name}.db") as rt:
         records = spark.readStream.format("kafka").options(**source).load().select("value", "timestamp", "partition")
@@ -98,13 +98,13 @@ def _outcome(
     return SilenceOutcome(len(waits), median(waits), max(waits), sent, sent - counted, late, twice)
 
 
-def half(stream: Ysb, part: int, seconds: int) -> Feed:
+def every_second_event(stream: Ysb, part: int, seconds: int) -> Feed:
     """Every second event."""
     whole = stream.feed(stream.epoch_ms, stream.epoch_ms + seconds * 1000)
     return Feed("half", whole.event_ms[part::2], whole.arrival_ms[part::2], whole.body[part::2])
 
 
-def held(feed: Feed, since_ms: int, until_ms: int) -> Feed:
+def held_back(feed: Feed, since_ms: int, until_ms: int) -> Feed:
     """The same with all that would have come meanwhile held back until the end."""
     stopped = (feed.arrival_ms >= since_ms) & (feed.arrival_ms < until_ms)
     return Feed.of("held", feed.event_ms, np.where(stopped, until_ms, feed.arrival_ms), feed.body)

@@ -56,7 +56,7 @@ def paper_(
     arguments.new_file("out", out)
     names, policies = _known("experiments", experiments, paper.EXPERIMENTS), _known("orders", orders, paper.ORDERS)
     book, cases = Ledger(ledger), [case for name in names for case in paper.cases(name, minutes)]
-    done = {(r["policy"], str(r["setting"]), r["seed"]) for r in _mine(book, paper.EXPERIMENT)}
+    done = {(r["policy"], str(r["setting"]), r["seed"]) for r in _own_records(book, paper.EXPERIMENT)}
     tasks = [
         (case, order, seed)
         for seed in range(1, seeds + 1)
@@ -69,7 +69,7 @@ def paper_(
             bar.begin(f"seed {seed}, {case.workload}, {case.queries} queries, {case.nodes} nodes, {order}")
             book.append(paper.EXPERIMENT, order, asdict(case), seed, found, kind="sim")
             bar.end()
-    records = _mine(book, paper.EXPERIMENT)
+    records = _own_records(book, paper.EXPERIMENT)
     for name in names:
         screen.out.print(
             _paper_table(name, [r for r in records if r["setting"] in [asdict(c) for c in paper.cases(name, minutes)]])
@@ -123,7 +123,9 @@ def ladder_(  # an argument for each option of the command
                 bar.end()
                 made.add_row(f"{rung.queries:,}", f"{rung.load:.0%}", name, *_rung_cells(found))
     screen.out.print(made)
-    out.write_text(figures_page("From ten queries to ten thousand", figures.ladder(_mine(book, ladder.EXPERIMENT))), "utf-8")
+    out.write_text(
+        figures_page("From ten queries to ten thousand", figures.ladder(_own_records(book, ladder.EXPERIMENT))), "utf-8"
+    )
     screen.out.print(f"Figures: {out}", soft_wrap=True)
 
 
@@ -176,7 +178,7 @@ def _known(key: str, text: str, known: Sequence[str] | dict[str, Any]) -> list[s
     return names
 
 
-def _mine(book: Ledger, experiment: str) -> list[Record]:
+def _own_records(book: Ledger, experiment: str) -> list[Record]:
     commit = origin()["commit"]
     return [r for r in newest(book.records()) if r["experiment"] == experiment and r["commit"] == commit]
 

@@ -19,7 +19,7 @@ from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.traffic.run import LEAD_S, SETTLE_S, TrafficOutcome, TrafficPlan, TrafficResult, play
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import Ledger
-from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption
+from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, at_least
 
 EXPERIMENT = "traffic"
 START_S = 10  # all queries
@@ -41,8 +41,7 @@ def traffic(  # an argument for each option of the command
     cores: CoresOption = None,
 ) -> None:
     """Buses fall eight seconds behind and catch up again; a query for each tuner looks for congestion meanwhile."""
-    for key, value in (("seconds", seconds), ("rate", rate)):
-        arguments.at_least(key, value, 1)
+    at_least(1, seconds=seconds, rate=rate)
     arguments.at_least("warm", warm, 0)
     if scenario not in SCENARIOS:
         raise SettingError("scenario", scenario, f"one of {', '.join(SCENARIOS)}")

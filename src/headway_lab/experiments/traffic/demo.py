@@ -14,7 +14,7 @@ from headway.policy.patience import Deadline, Fixed, PatiencePolicy, Quantile, S
 from headway_lab.experiments.traffic import page as traffic_page
 from headway_lab.experiments.traffic.run import LEAD_S, SETTLE_S, TrafficPlan, TrafficResult, WatchedQuery, play
 from headway_lab.harness import screen
-from headway_lab.harness.options import CoresOption, MemoryOption, SeedOption
+from headway_lab.harness.options import CoresOption, MemoryOption, SeedOption, at_least
 from headway_lab.workloads.traffic import aarhus, austin
 from headway_lab.workloads.traffic.truth import Event, Seen
 from headway_lab.workloads.wall_clock import now_ms
@@ -37,8 +37,7 @@ def traffic(  # an argument for each option of the command
     cores: CoresOption = None,
 ) -> None:
     """Buses fall eight seconds behind and catch up again: which kind of patience finds the congestion, and when?"""
-    for key, value in (("seconds", seconds), ("rate", rate)):
-        arguments.at_least(key, value, 1)
+    at_least(1, seconds=seconds, rate=rate)
     if deadline is not None and not deadline > 0:
         raise SettingError("deadline", deadline, "more than 0 seconds")
     policies: dict[str, PatiencePolicy] = {

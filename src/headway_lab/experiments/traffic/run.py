@@ -124,7 +124,7 @@ def play(spark: Any, plan: TrafficPlan, folder: Path, show: Show) -> TrafficResu
         truth = found(troubles(bus, "bus"), troubles(road, "road"))
         record({"bus": bus, "road": road}, folder / TAPE)
         watches = {name: _Watch(rt, name, handle) for name, handle in handles.items()}
-        while _on(plan, watches):
+        while _goes_on(plan, watches):
             time.sleep(LOOK_S)
             for watch in watches.values():
                 watch.look(now_ms())
@@ -147,7 +147,7 @@ def _start(rt: Any, spark: Any, folder: Path, name: str, patience: PatiencePolic
     return rt.start(writer, name=name, checkpoint=str(folder / name))
 
 
-def _on(plan: TrafficPlan, watches: Mapping[str, "_Watch"]) -> bool:
+def _goes_on(plan: TrafficPlan, watches: Mapping[str, "_Watch"]) -> bool:
     """Until every window that counts is out, or it is too late for it to come."""
     now = now_ms()
     out = all(watch.watched.watermark >= plan.ends_ms[-1] for watch in watches.values())

@@ -119,6 +119,6 @@ def halves(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[tuple[in
     return found
 
 
-def felt(direction: int, seg: int) -> range:
+def affected_segments(direction: int, seg: int) -> range:
     """The segments from which vehicles come upon an accident in `seg`: direction 0 goes up, 1 down."""
     return range(max(seg - REACH + 1, 0), seg + 1) if direction == 0 else range(seg, min(seg + REACH, SEGMENTS))

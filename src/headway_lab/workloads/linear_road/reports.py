@@ -1,6 +1,6 @@
 """What vehicles send: position reports (type 0) and questions (types 2, 3 and 4), as rows of a feed and as columns.
 
-`real()` is the genuine input of the benchmark's first 324 s. Fields that a type does not use are -1, as in that input.
+`recorded_reports()` is the real input of the first 324 s. Fields that a type does not use are -1, as in that input.
 """
 
 import json
@@ -61,7 +61,7 @@ def columns(feed: Feed) -> VehicleReports:
     return VehicleReports(feed.event_ms, {name: np.array([row[name] for row in rows], dtype=np.int64) for name in FIELDS})
 
 
-def real() -> Feed:
+def recorded_reports() -> Feed:
     """The first 324 s of the benchmark's own input: one expressway, 20,368 rows, one accident."""
     with lzma.open(data.find(FILE), "rt") as lines:
         table = np.loadtxt(lines, delimiter=",", dtype=np.int64, ndmin=2)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headway_lab.workloads.linear_road.accidents import accidents, felt
+from headway_lab.workloads.linear_road.accidents import accidents, affected_segments
 from headway_lab.workloads.linear_road.reports import MINUTE_MS, POSITION, SEGMENTS, VehicleReports
 
 Segment = tuple[int, int, int, int]  # when a minute begins, expressway, direction, segment
@@ -79,7 +79,9 @@ def prices(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Segment,
         place = accident.place
         first, last = accident.detected_ms // minute_ms, (accident.cleared_ms - 1) // minute_ms
         for minute in range(first + 1, last + 2):  # vehicles that come in the minutes after one that saw the accident
-            blocked.update((minute * minute_ms, place.xway, place.dir, seg) for seg in felt(place.dir, place.seg))
+            blocked.update(
+                (minute * minute_ms, place.xway, place.dir, seg) for seg in affected_segments(place.dir, place.seg)
+            )
     speeds = average_speeds(reports, minute_ms)
     found = {}
     for key in speeds.keys() | blocked:

@@ -14,10 +14,10 @@ from headway_lab.experiments.gate.run import (
     ReadCase,
     WindowJoin,
     join,
-    named,
     read,
     read_in_turns,
     rounds,
+    workers_text,
 )
 from headway_lab.harness.claims import load
 from headway_lab.harness.metrics import METRICS
@@ -69,7 +69,11 @@ def test_however_the_areas_are_parted_the_results_are_the_same() -> None:
 
 
 def test_ways_have_names() -> None:
-    assert [named("process", 1), named("process", 2), named("thread", 4)] == ["1 process", "2 processes", "4 threads"]
+    assert [workers_text("process", 1), workers_text("process", 2), workers_text("thread", 4)] == [
+        "1 process",
+        "2 processes",
+        "4 threads",
+    ]
 
 
 def test_the_claims_name_what_is_measured() -> None:

@@ -54,7 +54,7 @@ def test_scripts_are_played_rebuilt_and_judged(spark: Any, tmp_path: Path, monke
     found = record(busy, end)
     verdict = judged(busy, found)
     assert not verdict.wrong
-    assert len(found.kept.starts) == 2 and verdict.batches > 2 and verdict.windows >= 6
+    assert len(found.history.starts) == 2 and verdict.batches > 2 and verdict.windows >= 6
     assert verdict.refused == len(found.late) <= 2, "on a busy machine nothing was swept before they came"
     assert len(found.aside) == 1
     other = judged(nightly, record(nightly, end))

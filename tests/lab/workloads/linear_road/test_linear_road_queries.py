@@ -10,7 +10,7 @@ from streamed import emitted, stream, told
 
 from headway.sim.delays import Uniform
 from headway_lab.workloads.linear_road import accounts, queries
-from headway_lab.workloads.linear_road.reports import columns, real, typed
+from headway_lab.workloads.linear_road.reports import columns, recorded_reports, typed
 from headway_lab.workloads.linear_road.rules import average_speeds
 from headway_lab.workloads.linear_road.validate import differences, flat
 
@@ -20,12 +20,12 @@ ROAD = crowded_road().delayed(Uniform(0, 90), seed=1)  # out of order, but never
 
 @needs_real_data
 def test_the_one_true_accident_is_found_in_the_real_input(spark: Any, tmp_path: Path) -> None:
-    rows = told(spark, real(), tmp_path, lambda reports: flat("accidents", queries.accidents(reports)))
+    rows = told(spark, recorded_reports(), tmp_path, lambda reports: flat("accidents", queries.accidents(reports)))
     (found,) = [row for row in rows if row["fresh"]]
 
     assert (found["xway"], found["dir"], found["lane"], found["seg"], found["pos"]) == (0, 0, 1, 8, 45_545)
     assert (found["vids"], found["since_ms"]) == ([3, 4], 153_000)
-    assert differences("accidents", rows, real()) == []
+    assert differences("accidents", rows, recorded_reports()) == []
 
 
 def test_however_stays_overlap_by_a_second_or_miss_each_other_the_same_accidents_are_told(spark: Any) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 from roads import needs_real_data, reports
 
 from headway_lab.workloads import data
-from headway_lab.workloads.linear_road.reports import FIELDS, SCHEMA, columns, real
+from headway_lab.workloads.linear_road.reports import FIELDS, SCHEMA, columns, recorded_reports
 
 
 def test_rows_survive_the_way_into_a_feed_and_back() -> None:
@@ -26,7 +26,7 @@ def test_the_schema_names_every_field_once() -> None:
 
 @needs_real_data
 def test_the_real_input_is_all_there_and_begins_with_the_official_sample() -> None:
-    rows = columns(real())
+    rows = columns(recorded_reports())
     kinds, counts = np.unique(rows["type"], return_counts=True)
     sample = np.loadtxt(data.find("linear_road/datafile20seconds.dat"), delimiter=",", dtype=np.int64)
     start = rows.taken(np.flatnonzero(rows.event_ms <= int(sample[:, 1].max()) * 1_000))

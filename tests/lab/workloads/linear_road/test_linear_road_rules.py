@@ -3,9 +3,9 @@
 import pytest
 from roads import joined, needs_real_data, reports, stands
 
-from headway_lab.workloads.linear_road.accidents import HalfMinute, Place, accidents, felt, halves
+from headway_lab.workloads.linear_road.accidents import HalfMinute, Place, accidents, affected_segments, halves
 from headway_lab.workloads.linear_road.accounts import Charge, Crossing, balances, charges, journeys, notices, pressures
-from headway_lab.workloads.linear_road.reports import FEET, VehicleReports, columns, real
+from headway_lab.workloads.linear_road.reports import FEET, VehicleReports, columns, recorded_reports
 from headway_lab.workloads.linear_road.rules import Price, Statistic, average_speeds, prices, statistics, toll
 
 HERE = Place(xway=0, dir=0, lane=2, seg=5, pos=5 * FEET + 100)
@@ -87,10 +87,10 @@ def test_half_minutes_see_an_accident_begin_and_go_on() -> None:
 
 
 def test_an_accident_is_felt_by_those_who_come_upon_it() -> None:
-    assert [*felt(0, 8)] == [4, 5, 6, 7, 8]
-    assert [*felt(1, 8)] == [8, 9, 10, 11, 12]
-    assert [*felt(0, 1)] == [0, 1]
-    assert [*felt(1, 98)] == [98, 99]
+    assert [*affected_segments(0, 8)] == [4, 5, 6, 7, 8]
+    assert [*affected_segments(1, 8)] == [8, 9, 10, 11, 12]
+    assert [*affected_segments(0, 1)] == [0, 1]
+    assert [*affected_segments(1, 98)] == [98, 99]
 
 
 def test_an_accident_frees_from_toll_from_the_next_minute_until_the_one_after_it_is_cleared() -> None:
@@ -155,7 +155,7 @@ def test_a_pane_of_five_seconds_every_three_seconds_ends_in_one_of_the_last_wind
 
 @needs_real_data
 def test_the_one_true_accident_of_the_real_input_is_found() -> None:
-    (accident,) = accidents(columns(real()))
+    (accident,) = accidents(columns(recorded_reports()))
 
     assert accident.place == Place(xway=0, dir=0, lane=1, seg=8, pos=45_545)
     assert (accident.vids, accident.detected_ms) == ((3, 4), 153_000)
@@ -163,7 +163,7 @@ def test_the_one_true_accident_of_the_real_input_is_found() -> None:
 
 @needs_real_data
 def test_nobody_pays_in_the_real_input_but_those_behind_the_accident_are_warned() -> None:
-    rows = columns(real())
+    rows = columns(recorded_reports())
     warned = [(notice, at) for (_, at), notice in notices(rows).items() if notice.price.accident]
 
     assert charges(rows) == {}

@@ -11,7 +11,7 @@ from roads import CROWDED, EPOCH, needs_real_data
 
 from headway.errors import SettingError
 from headway_lab.workloads.linear_road.accidents import accidents, by_vehicle
-from headway_lab.workloads.linear_road.reports import FEET, POSITION, columns, real
+from headway_lab.workloads.linear_road.reports import FEET, POSITION, columns, recorded_reports
 from headway_lab.workloads.linear_road.traffic import ENTRIES, LANES, QUESTIONS, SPEEDS, TENTHS, Traffic
 
 traffics = st.builds(
@@ -121,11 +121,11 @@ def test_speeds_follow_the_quantiles_of_each_lane() -> None:
 
 @needs_real_data
 def test_the_fitted_numbers_are_those_of_the_real_input() -> None:
-    rows = by_vehicle(columns(real()))
+    rows = by_vehicle(columns(recorded_reports()))
     travelling = rows["lane"][(rows["lane"] > 0) & (rows["lane"] < 4)]
     first = rows.taken(np.flatnonzero(np.diff(rows["vid"], prepend=-1) != 0))
     entries = np.where(first["dir"] == 0, first["seg"], 99 - first["seg"])
-    everything = columns(real())
+    everything = columns(recorded_reports())
 
     for lane, quantiles in enumerate(SPEEDS):
         speeds = rows["spd"][(rows["lane"] == lane) & (rows["spd"] > 0)]
@@ -141,7 +141,8 @@ def test_the_fitted_numbers_are_those_of_the_real_input() -> None:
 @needs_real_data
 def test_the_made_up_stream_grows_as_the_real_one_does() -> None:
     made, true = (
-        np.bincount(columns(feed).of_type(POSITION).event_ms // 54_000) for feed in (Traffic(1).feed(0, 324_000), real())
+        np.bincount(columns(feed).of_type(POSITION).event_ms // 54_000)
+        for feed in (Traffic(1).feed(0, 324_000), recorded_reports())
     )
 
     assert made == pytest.approx(true, rel=0.3)

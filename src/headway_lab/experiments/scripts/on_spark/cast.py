@@ -23,7 +23,7 @@ def script(seed: int, number: int) -> Script:
     """Script `number` of a seed, as it can be played here."""
     drawn = making.script(seed, number)
     query = _query(drawn.queries[0])
-    actions = [_cut(a) for a in drawn.actions if a["at"] < LENGTH_MS and a.get("query", query.name) == query.name]
+    actions = [_within_limits(a) for a in drawn.actions if a["at"] < LENGTH_MS and a.get("query", query.name) == query.name]
     fresh = [
         {"do": "stream", "kind": "fresh", "query": query.name, "input": i.name, "at": LENGTH_MS, "skew_ms": i.skew_ms,
          "until": LENGTH_MS + CLOSING_MS, "every": FRESH_EVERY_MS, "delays": [FRESH_DELAY_MS]}
@@ -48,17 +48,17 @@ def _query(query: ScriptQuery) -> ScriptQuery:
     )
 
 
-def _input(given: ScriptInput) -> ScriptInput:
-    idle = given.idle_after_ms
+def _input(source: ScriptInput) -> ScriptInput:
+    idle = source.idle_after_ms
     return replace(
-        given,
-        patience_ms=min(given.patience_ms, MOST_PATIENCE_MS),
+        source,
+        patience_ms=min(source.patience_ms, MOST_PATIENCE_MS),
         idle_after_ms=None if idle is None else min(idle, MOST_IDLE_MS),
-        whole=given.limit is None,
+        whole=source.limit is None,
     )
 
 
-def _cut(action: Action) -> Action:
+def _within_limits(action: Action) -> Action:
     """Nothing of it lies beyond the script's end, nor beyond what stock Spark can bear."""
     cut: dict[str, Any] = dict(action)
     for key in {"until", "released"} & cut.keys():

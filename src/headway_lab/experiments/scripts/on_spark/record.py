@@ -15,7 +15,7 @@ from headway.spark.channel.offset_text import offset_of
 from headway_lab.experiments.scripts.on_spark.stage import StagedScript
 from headway_lab.experiments.scripts.virtual.engine import BatchResult, ModelRow, SparkQuery
 from headway_lab.experiments.scripts.virtual.line import SHIFT_MS, VirtualLine
-from headway_lab.experiments.scripts.virtual.reports import beyond
+from headway_lab.experiments.scripts.virtual.reports import beyond_horizon
 from headway_lab.experiments.scripts.virtual.script import ScriptQuery
 from headway_lab.experiments.scripts.virtual.trace import ArrivedRow, QueryTrace, ScriptTrace, SourceLook
 
@@ -40,7 +40,7 @@ class Record:
     """A trace that the laws can be held against, what the sinks have, and where the model differs."""
 
     trace: ScriptTrace
-    kept: QueryTrace
+    history: QueryTrace
     differs: list[str] = field(default_factory=list)
     late: set[int] = field(default_factory=set)  # ids in the side table, as late for at least one window
     aside: set[int] = field(default_factory=set)  # ids in the side table, as from the future
@@ -61,15 +61,15 @@ def slowest_ms(parts: Sequence[StagedScript]) -> int:
 def record(part: StagedScript, end: int, batch_ms: int = 0) -> Record:
     """Read everything that a script has left behind; `batch_ms` is what a batch may take there, with waiting."""
     first = replace(part.script.queries[0], fixed_ms=max(batch_ms, part.script.queries[0].fixed_ms))
-    kept = QueryTrace(
+    history = QueryTrace(
         SparkQuery(first.windows, dict.fromkeys(part.rows, SHIFT_MS), first.mode), {},
         away=part.away, anew=part.anew, ended=part.ended, last=part.query, starts=[at for at, _ in part.settings],
     )  # fmt: skip
-    made = Record(ScriptTrace(replace(part.script, queries=(first,)), {first.name: kept}, end=end), kept)
+    made = Record(ScriptTrace(replace(part.script, queries=(first,)), {first.name: history}, end=end), history)
     again = _ModelReplay(part, made, _read_in(part, part.folder / "checkpoints" / "headway"), _sink(part.folder / "headway"))
     for logged in _log(part.folder / "checkpoints" / "headway", list(part.rows)):
         again.batch(logged)
-    for row in _side_table(part.folder / "late", len(kept.spark.commits)):
+    for row in _side_table(part.folder / "late", len(history.spark.commits)):
         (made.aside if row["reason"] == "future" else made.late).add(row["row"]["id"])
     for batch in _sink(part.folder / "stock").values():
         for window_end, keys in batch.items():
@@ -81,23 +81,24 @@ class _ModelReplay:
     """Runs the batches of a query once more, in the model."""
 
     def __init__(self, part: StagedScript, made: Record, read_in: ReadIn, sink: Written) -> None:
-        self.part, self.made, self.kept, self.spark = part, made, made.kept, made.kept.spark
+        self.part, self.made, self.history, self.spark = part, made, made.history, made.history.spark
         self.read_in, self.sink = read_in, sink
         self.run, self.control = 0, ControlOffset()
         self.upto = dict.fromkeys(part.rows, -1)  # how far each file source's own log was read
         for name, came in part.rows.items():  # in the order in which they were read; those that were not come last
             read = [c for _, rows in sorted(read_in[name].items()) for c in rows]
             known = {c.key for c in read}
-            self.kept.rows[name] = read + [c for c in came if c.key not in known]
+            self.history.rows[name] = read + [c for c in came if c.key not in known]
 
     def batch(self, logged: LoggedBatch) -> None:
         """One entry of the offset log: what it read, and what came of it if it was committed."""
-        self._in_run(_run_at(self.part, logged.timestamp))
+        self._enter_run(_run_at(self.part, logged.timestamp))
         settings = self.part.settings[self.run - 1][1]
         upto = dict(zip(self.part.rows, logged.files, strict=True))
         read = {n: self._rows(n, range(self.upto[n] + 1, upto[n] + 1)) for n in upto}
         taken = {
-            n: [c for c in rows if not beyond(c.event, logged.timestamp, _horizon(settings, n))] for n, rows in read.items()
+            n: [c for c in rows if not beyond_horizon(c.event, logged.timestamp, _horizon(settings, n))]
+            for n, rows in read.items()
         }
         counts = {n: len(self._rows(n, range(upto[n] + 1))) for n in upto}
         begun = self.spark.begin({"control": logged.control, **counts}, logged.timestamp)
@@ -107,18 +108,18 @@ class _ModelReplay:
             settings, self.run, logged.timestamp, logged.timestamp, logged.timestamp, read, taken, self.control,
             logged.control, gated=True, batch=logged.batch,
         )  # fmt: skip
-        self.kept.looks.append(look)
-        given = [ModelRow(c.key, c.input, c.event) for rows in taken.values() for c in rows]
-        ran = self.spark.run(begun, given, VirtualLine().rows(self.control, logged.control))
+        self.history.looks.append(look)
+        model_rows = [ModelRow(c.key, c.input, c.event) for rows in taken.values() for c in rows]
+        ran = self.spark.run(begun, model_rows, VirtualLine().rows(self.control, logged.control))
         self.upto, self.control = upto, logged.control
         if logged.done_at is not None:
-            self._in_run(_run_at(self.part, logged.done_at))  # another, if the first died in it
+            self._enter_run(_run_at(self.part, logged.done_at))  # another, if the first died in it
             self.spark.put_out(ran)
             self.spark.commit(ran)
             look.ran, look.done_at, look.done_run, look.told_at = ran, logged.done_at, self.run, logged.done_at
             self._compare(ran)
 
-    def _in_run(self, run: int) -> None:
+    def _enter_run(self, run: int) -> None:
         if run != self.run:
             self.run = run
             self.spark.restart(dict.fromkeys(self.part.rows, SHIFT_MS))
@@ -145,7 +146,7 @@ def _log(checkpoint: Path, names: list[str]) -> Iterator[LoggedBatch]:
     order = _order(checkpoint, names)
     for file in sorted((checkpoint / "offsets").glob("[0-9]*"), key=lambda f: int(f.name)):
         _, metadata, *lines = file.read_text().splitlines()
-        told = json.loads(metadata)
+        logged = json.loads(metadata)
         offsets = [None if line == "-" else json.loads(line) for line in lines]
         control = offset_of(next(o for o in offsets if o is not None and "seq" in o))
         of_files = [o for o in offsets if o is None or "seq" not in o]  # a dash: it has not found anything yet
@@ -153,7 +154,7 @@ def _log(checkpoint: Path, names: list[str]) -> Iterator[LoggedBatch]:
         commit = checkpoint / "commits" / file.name
         done = commit.stat().st_mtime_ns // 1_000_000 if commit.exists() else None
         yield LoggedBatch(
-            int(file.name), told["batchWatermarkMs"], told["batchTimestampMs"], control,
+            int(file.name), logged["batchWatermarkMs"], logged["batchTimestampMs"], control,
             tuple(files[n] for n in names), done,
         )  # fmt: skip
 

@@ -147,16 +147,16 @@ class QueryPair:
         return writer.queryName(f"{self.part.name}_stock").option("checkpointLocation", checkpoint).start()
 
     def _input(self, query: ScriptQuery, n: int, headway: bool) -> Any:
-        given = query.inputs[n]
+        source = query.inputs[n]
         reader = self.rt.spark.readStream.schema(SCHEMA)
-        if given.limit is not None:
-            reader = reader.option("maxFilesPerTrigger", given.limit)
-        rows = reader.json(str(self.part.folder / "rows" / given.name))
+        if source.limit is not None:
+            reader = reader.option("maxFilesPerTrigger", source.limit)
+        rows = reader.json(str(self.part.folder / "rows" / source.name))
         if not headway:
-            return rows.withWatermark("ts", _ms(given.patience_ms))
-        never = {"idle_after": given.idle_after_ms, "horizon": given.horizon_ms}
+            return rows.withWatermark("ts", _ms(source.patience_ms))
+        never = {"idle_after": source.idle_after_ms, "horizon": source.horizon_ms}
         return self.rt.watermark(
-            rows, "ts", given.patience_ms, name=f"{self.part.name}_{given.name}_{self.runs}",
+            rows, "ts", source.patience_ms, name=f"{self.part.name}_{source.name}_{self.runs}",
             late=str(self.part.folder / "late"), **{k: "never" if v is None else v for k, v in never.items()},
         )  # fmt: skip
 

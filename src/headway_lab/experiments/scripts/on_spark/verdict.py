@@ -31,13 +31,13 @@ class Verdict:
 
 def judged(part: StagedScript, record: Record) -> Verdict:
     """Hold everything against it."""
-    kept = record.kept
-    refused = {key for look in kept.batches if look.ran for _, key in look.ran.refused}
-    ours = {(end, key) for look in kept.batches if look.ran for end, keys in look.ran.out.items() for key in keys}
+    history = record.history
+    refused = {key for look in history.batches if look.ran for _, key in look.ran.refused}
+    ours = {(end, key) for look in history.batches if look.ran for end, keys in look.ran.out.items() for key in keys}
     theirs = {(end, key) for end, keys in record.stock.items() for key in keys}
     alone = {key for _, key in theirs & _refusals(record)}
     found = Verdict(
-        part.number, len(kept.batches), sum(map(len, kept.rows.values())), len({end for end, _ in ours}), len(refused),
+        part.number, len(history.batches), sum(map(len, history.rows.values())), len({end for end, _ in ours}), len(refused),
         len(alone), len({pair for pair in ours - theirs if pair[0] in record.stock}),
     )  # fmt: skip
     found.wrong += part.trouble + record.differs[:2]
@@ -48,13 +48,13 @@ def judged(part: StagedScript, record: Record) -> Verdict:
 
 
 def _refusals(record: Record) -> set[tuple[int, int]]:
-    return {pair for look in record.kept.batches if look.ran for pair in look.ran.refused}
+    return {pair for look in record.history.batches if look.ran for pair in look.ran.refused}
 
 
 def _unkept(record: Record, refused: set[int]) -> list[str]:
     """Every row that is missing from a window is in the side table, and nothing else is."""
-    aside = {c.key for look in record.kept.batches for name in look.read for c in look.read[name]} - {
-        c.key for look in record.kept.batches for name in look.taken for c in look.taken[name]
+    aside = {c.key for look in record.history.batches for name in look.read for c in look.read[name]} - {
+        c.key for look in record.history.batches for name in look.taken for c in look.taken[name]
     }
     says = []
     if refused != record.late:
@@ -68,7 +68,7 @@ def _unkept(record: Record, refused: set[int]) -> list[str]:
 
 def _without_reason(record: Record, theirs: set[tuple[int, int]]) -> Iterator[str]:
     """Rows that stock Spark beside has in a result and we refused: the contract must name a reason."""
-    evidence = Evidence(record.trace, record.kept)
+    evidence = Evidence(record.trace, record.history)
     for end, key in sorted(_refusals(record) & theirs):
         swept = evidence.sweeping(end)
         if swept is None:

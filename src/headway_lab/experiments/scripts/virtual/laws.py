@@ -39,7 +39,7 @@ def broken(trace: ScriptTrace) -> list[Violation]:
         return [Violation(NOTHING_RAISES, "", trace.raised[0])]
     return [
         Violation(law.__name__, name, says)
-        for name, kept in trace.queries.items()
+        for name, history in trace.queries.items()
         for law in LAWS
-        for says in list(law(trace, kept))[:1]
+        for says in list(law(trace, history))[:1]
     ]

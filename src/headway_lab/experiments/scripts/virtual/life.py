@@ -11,7 +11,7 @@ from headway_lab.experiments.scripts.virtual.engine import BatchResult, ModelRow
 from headway_lab.experiments.scripts.virtual.host import ControllerHost
 from headway_lab.experiments.scripts.virtual.line import LOST_MS, SHIFT_MS, VirtualLine
 from headway_lab.experiments.scripts.virtual.report_delivery import ReportDelivery
-from headway_lab.experiments.scripts.virtual.reports import beyond, input_seen
+from headway_lab.experiments.scripts.virtual.reports import beyond_horizon, input_seen
 from headway_lab.experiments.scripts.virtual.script import ScriptQuery
 from headway_lab.experiments.scripts.virtual.sources import ScriptSources
 from headway_lab.experiments.scripts.virtual.trace import QueryTrace, SourceLook
@@ -129,7 +129,7 @@ class QueryLife:
         at = self._asked_at if query.before_gate else now
         handed = self._sources.hand_out(query, self.spark.offsets or {}, at, self._ends)
         horizons = {i.name: i.horizon_ms for i in query.inputs}
-        taken = {n: [r for r in rows if not beyond(r.event, wall, horizons[n])] for n, rows in handed.read.items()}
+        taken = {n: [r for r in rows if not beyond_horizon(r.event, wall, horizons[n])] for n, rows in handed.read.items()}
         look = SourceLook(query, self._run_number, at, now, wall, handed.read, taken, start, end, gated, handed.left)
         offsets = {"control": end, **handed.upto}
         if not self.spark.wants(offsets):

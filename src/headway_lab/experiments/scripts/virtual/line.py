@@ -36,10 +36,12 @@ class VirtualLine:
 
     def looks(self, seen: Iterable[InputSeen]) -> None:
         """Take in what a batch reported."""
-        for told in seen:
-            reached = told.foremost if told.newest is None else told.newest  # all are ahead of the clock: then that is wrong
-            found = [min(at, LATEST) for at in (self.newest[told.name], reached) if at is not None]
-            self.newest[told.name] = max(found, default=None)
+        for report in seen:
+            reached = (
+                report.foremost if report.newest is None else report.newest
+            )  # all ahead of the clock: then that is wrong
+            found = [min(at, LATEST) for at in (self.newest[report.name], reached) if at is not None]
+            self.newest[report.name] = max(found, default=None)
 
     def early_ms(self, start: ControlOffset, steady: int, wall: int) -> int:
         """How much too early it would be to sweep what was announced last, by the monotonic clock since it was seen."""

@@ -72,25 +72,25 @@ def _input(dice: Random, name: str) -> ScriptInput:
     )
 
 
-def _rows(dice: Random, query: ScriptQuery, given: ScriptInput, length: int) -> list[Action]:
+def _rows(dice: Random, query: ScriptQuery, source: ScriptInput, length: int) -> list[Action]:
     """The life of one input: stretches of rows, one after the other."""
-    to: dict[str, Any] = {"query": query.name, "input": given.name}
+    to: dict[str, Any] = {"query": query.name, "input": source.name}
     found: list[Action] = []
     at = dice.choice((0, 0, 0, 3_000, 15_000))
     while at < length:
         until = min(length, at + dice.choice((2_000, 5_000, 10_000, 20_000, 40_000)))
-        found += _stretch(dice, to, given, query, at, until)
+        found += _stretch(dice, to, source, query, at, until)
         at = until
     for _ in range(dice.choice((0, 0, 1, 2, 4))):
-        found.append(_odd_rows(dice, to, query, given, length))
+        found.append(_odd_rows(dice, to, query, source, length))
     return found
 
 
-def _stretch(dice: Random, to: dict[str, Any], given: ScriptInput, query: ScriptQuery, at: int, until: int) -> list[Action]:
+def _stretch(dice: Random, to: dict[str, Any], source: ScriptInput, query: ScriptQuery, at: int, until: int) -> list[Action]:
     every = dice.choice((200, 500, 500, 1_000, 2_500))
-    delays = dice.choice(([50], [50, 200], [0], [20, 400, 90], [given.patience_ms, 50], [1_500, 50]))
+    delays = dice.choice(([50], [50, 200], [0], [20, 400, 90], [source.patience_ms, 50], [1_500, 50]))
     stream = {"do": "stream", "at": at, "until": until, **to, "every": every, "delays": delays}
-    stream |= {"skew_ms": given.skew_ms} if given.skew_ms else {}
+    stream |= {"skew_ms": source.skew_ms} if source.skew_ms else {}
     kind = dice.choice(("steady", "steady", "steady", "silence", "stall", "stall", "burst", "old", "late"))
     if kind == "silence":
         return []
@@ -99,20 +99,20 @@ def _stretch(dice: Random, to: dict[str, Any], given: ScriptInput, query: Script
     if kind == "old":  # a replay, faster than it once was
         speed = dice.choice((1, 10, 60))
         return [
-            stream | {"kind": kind, "skew_ms": given.skew_ms - dice.choice((20_000, HOUR_MS, 30 * DAY_MS)), "speed": speed}
+            stream | {"kind": kind, "skew_ms": source.skew_ms - dice.choice((20_000, HOUR_MS, 30 * DAY_MS)), "speed": speed}
         ]
     if kind == "late":  # all of it is later than patience allows
-        return [stream | {"kind": kind, "delays": [given.patience_ms + dice.choice((100, 2_000, 12_000))]}]
+        return [stream | {"kind": kind, "delays": [source.patience_ms + dice.choice((100, 2_000, 12_000))]}]
     if kind == "burst":
         return [stream | {"kind": kind, "every": 2_500}, stream | {"kind": kind, "until": at + 400, "every": 10}]
     return [stream | {"kind": kind}]
 
 
-def _odd_rows(dice: Random, to: dict[str, Any], query: ScriptQuery, given: ScriptInput, length: int) -> Action:
+def _odd_rows(dice: Random, to: dict[str, Any], query: ScriptQuery, source: ScriptInput, length: int) -> Action:
     """A few rows that are easily forgotten: without a time, at window edges, from far away."""
     at = dice.randrange(0, length, 100)
     slide = query.slide_ms or query.window_ms
-    edge = (at - given.patience_ms) // slide * slide  # a window's end that patience lets go about now
+    edge = (at - source.patience_ms) // slide * slide  # a window's end that patience lets go about now
     kind = dice.choice(("edge", "edge", "timeless", "future", "future", "ahead", "late"))
     events: dict[str, list[int | None]] = {
         "edge": [edge, edge - 1, edge + 1, edge + slide],

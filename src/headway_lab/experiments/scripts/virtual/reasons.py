@@ -22,7 +22,7 @@ from typing import Literal
 from headway.loop.liveness import LIVE_MEMORY
 from headway_lab.experiments.scripts.virtual.engine import ModelRow, SparkQuery
 from headway_lab.experiments.scripts.virtual.reports import AHEAD_MS
-from headway_lab.experiments.scripts.virtual.script import BASE, ScriptInput
+from headway_lab.experiments.scripts.virtual.script import ScriptInput
 from headway_lab.experiments.scripts.virtual.trace import QueryTrace, ScriptTrace, SourceLook
 
 MOST_AHEAD_MS = 10_000  # a window is announced no sooner before its end
@@ -30,13 +30,13 @@ CLOCK_MS = 5  # our moments are cut to milliseconds more than once
 Reason = Literal["rows", "clock", "idle", "left out"]
 
 
-def stock_batches(kept: QueryTrace) -> Iterator[tuple[SourceLook, SparkQuery, set[tuple[int, int]]]]:
+def stock_batches(history: QueryTrace) -> Iterator[tuple[SourceLook, SparkQuery, set[tuple[int, int]]]]:
     """Stock Spark on the same batches, with the rows that were not set aside: after each, its state and what it refused.
 
     It restarts where the query did, and its watermark goes by the rows with the user's patience.
     """
-    spark, run = SparkQuery(kept.spark.windows, dict.fromkeys(kept.rows, 0), kept.spark.mode), 0
-    for look in sorted(kept.batches, key=lambda look: look.batch or 0):
+    spark, run = SparkQuery(history.spark.windows, dict.fromkeys(history.rows, 0), history.spark.mode), 0
+    for look in sorted(history.batches, key=lambda look: look.batch or 0):
         if look.done_run != run:
             run = look.done_run
             spark.restart({i.name: i.patience_ms for i in look.query.inputs})
@@ -51,11 +51,11 @@ class Evidence:
     """What could be known of one query at any moment."""
 
     trace: ScriptTrace
-    kept: QueryTrace
+    history: QueryTrace
 
     def __post_init__(self) -> None:
-        self.looks = sorted(self.kept.looks, key=lambda look: look.granted_at)
-        self.batches = sorted(self.kept.batches, key=lambda look: look.batch or 0)
+        self.looks = sorted(self.history.looks, key=lambda look: look.granted_at)
+        self.batches = sorted(self.history.batches, key=lambda look: look.batch or 0)
         self._known: dict[int, dict[str, Reason | None]] = {}
 
     def announcing(self, end: int) -> SourceLook | None:
@@ -102,7 +102,7 @@ class Evidence:
     def _live(self, name: str, end: int, announced: SourceLook, swept: SourceLook) -> bool:
         """By the last look before the window was announced; and if that was ahead of its end, by the last before its end."""
         patience, until = setting(announced, name).patience_ms, max(announced.granted_at, min(end, swept.granted_at))
-        if not swept.gated or any(announced.granted_at < anew <= swept.granted_at for anew in self.kept.anew):
+        if not swept.gated or any(announced.granted_at < anew <= swept.granted_at for anew in self.history.anew):
             until = (
                 announced.granted_at
             )  # a query without a gate, or a new controller, knows that it was announced, and nothing else
@@ -131,17 +131,17 @@ class Evidence:
         return None
 
     def _idle_at(self, moment: int, name: str, end: int, announced: SourceLook, swept: SourceLook) -> Reason | None:
-        given = setting(announced, name)
+        of_input = setting(announced, name)
         looks = self.known(moment, announced.run)
-        if not looks or given.idle_after_ms is None:
+        if not looks or of_input.idle_after_ms is None:
             return None
         spoken = [n for n, look in enumerate(looks) if any(r.event is not None for r in look.taken[name])]
-        if moment - looks[spoken[-1] if spoken else 0].granted_at < given.idle_after_ms - CLOCK_MS:
+        if moment - looks[spoken[-1] if spoken else 0].granted_at < of_input.idle_after_ms - CLOCK_MS:
             return None
         # The last rows before a silence wait for a look, and are old when they are read: the looks before that count too.
         live = any(self._fresh(looks[n], name) for n in spoken[-LIVE_MEMORY:])
         clocks = [off for _, off in self._clocks(moment, swept.granted_at)]
-        over = any(swept.granted_at + off >= end + given.patience_ms - CLOCK_MS for off in clocks)
+        over = any(swept.granted_at + off >= end + of_input.patience_ms - CLOCK_MS for off in clocks)
         return "idle" if live and over else "left out"
 
     def _fresh(self, look: SourceLook, name: str) -> bool:
@@ -171,8 +171,3 @@ def by_rows_only(look: SourceLook, name: str) -> bool:
 def portions(look: SourceLook) -> bool:
     """Whether some source may have handed out less than it had: then no clock tells how far the stream is."""
     return any(i.limited for i in look.query.inputs)
-
-
-def told(moment: int) -> str:
-    """A moment as the script has it."""
-    return f"{moment - BASE:,}" if abs(moment - BASE) < 10**13 else "never"

@@ -11,7 +11,7 @@ AHEAD_MS = 60_000  # rows further ahead of the clock than this say nothing of ho
 BINS, OLD_BINS = 32, 128
 
 
-def beyond(event: int | None, timestamp: int, horizon_ms: int | None) -> bool:
+def beyond_horizon(event: int | None, timestamp: int, horizon_ms: int | None) -> bool:
     """Whether a row is set aside because it is from the future, by the clock of its batch."""
     return event is not None and horizon_ms is not None and event > timestamp + horizon_ms
 
@@ -20,8 +20,8 @@ def input_seen(
     name: str, events: Sequence[int | None], timestamp: int, patience_ms: int, horizon_ms: int | None
 ) -> InputSeen:
     """The figures of one input in a batch with this timestamp, by the wall clock."""
-    timed = [e for e in events if e is not None and not beyond(e, timestamp, horizon_ms)]
-    future = sum(beyond(e, timestamp, horizon_ms) for e in events)
+    timed = [e for e in events if e is not None and not beyond_horizon(e, timestamp, horizon_ms)]
+    future = sum(beyond_horizon(e, timestamp, horizon_ms) for e in events)
     near = [e for e in timed if e <= timestamp + AHEAD_MS]
     return InputSeen(
         name,

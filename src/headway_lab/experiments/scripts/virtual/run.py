@@ -10,7 +10,7 @@ from headway_lab.experiments.scripts.virtual import making
 from headway_lab.experiments.scripts.virtual.laws import Violation, broken
 from headway_lab.experiments.scripts.virtual.script import Action, Script, ScriptInput, ScriptQuery, kind_of
 from headway_lab.experiments.scripts.virtual.trace import ScriptTrace
-from headway_lab.experiments.scripts.virtual.world import Maker, ScriptWorld, real
+from headway_lab.experiments.scripts.virtual.world import Maker, ScriptWorld, real_controller
 
 CHUNK = 10  # scripts that one process plays before it tells
 
@@ -34,10 +34,10 @@ class SweepTally:
         kinds = Counter(map(kind_of, trace.script.actions))
         self.actions += kinds
         self.touched.update(kinds.keys())
-        for kept in trace.queries.values():
-            self.rows += sum(map(len, kept.rows.values()))
-            self.batches += len(kept.batches)
-            self.refused += len({key for look in kept.batches if look.ran for _, key in look.ran.refused})
+        for history in trace.queries.values():
+            self.rows += sum(map(len, history.rows.values()))
+            self.batches += len(history.batches)
+            self.refused += len({key for look in history.batches if look.ran for _, key in look.ran.refused})
         if violations:
             self.broke.update(kinds.keys())
             self.laws.update({v.law for v in violations})
@@ -54,23 +54,23 @@ class SweepTally:
         self.bad += other.bad
 
 
-def judged(script: Script, make: Maker = real) -> tuple[ScriptTrace, list[Violation]]:
+def judged(script: Script, make: Maker = real_controller) -> tuple[ScriptTrace, list[Violation]]:
     """Play a script and hold the laws against it."""
     trace = ScriptWorld(script, make).play()
     return trace, broken(trace)
 
 
-def sweep(seed: int, numbers: range, jobs: int, make: Maker = real) -> Iterator[SweepTally]:
+def sweep(seed: int, numbers: range, jobs: int, make: Maker = real_controller) -> Iterator[SweepTally]:
     """Many scripts of a seed, some at a time."""
     chunks = [(seed, range(n, min(n + CHUNK, numbers.stop)), make) for n in range(numbers.start, numbers.stop, CHUNK)]
     if jobs == 1:
-        yield from map(_some, chunks)
+        yield from map(_play_chunk, chunks)
         return
     with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(_some, chunks)
+        yield from pool.map(_play_chunk, chunks)
 
 
-def _some(task: tuple[int, range, Maker]) -> SweepTally:
+def _play_chunk(task: tuple[int, range, Maker]) -> SweepTally:
     seed, numbers, make = task
     tally = SweepTally()
     for number in numbers:
@@ -78,7 +78,7 @@ def _some(task: tuple[int, range, Maker]) -> SweepTally:
     return tally
 
 
-def smallest(script: Script, law: str, make: Maker = real, tries: int = 600) -> Script:
+def smallest(script: Script, law: str, make: Maker = real_controller, tries: int = 600) -> Script:
     """A script that still breaks this law, with nothing in it that need not be there."""
     left = tries
     again = True
@@ -139,8 +139,8 @@ def _plainer_query(query: ScriptQuery) -> Iterator[ScriptQuery]:
     if len(query.inputs) > 1:
         yield from (replace(query, inputs=(i,)) for i in query.inputs)
     yield from _usual(query, ScriptQuery(), ("name", "inputs"))
-    for n, given in enumerate(query.inputs):
-        for other in _usual(given, ScriptInput(), ("name",)):
+    for n, source in enumerate(query.inputs):
+        for other in _usual(source, ScriptInput(), ("name",)):
             yield replace(query, inputs=(*query.inputs[:n], other, *query.inputs[n + 1 :]))
 
 

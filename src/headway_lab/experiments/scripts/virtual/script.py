@@ -136,6 +136,11 @@ def _differs(these: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in these.items() if value != usual[name]}
 
 
+def moment(at: int) -> str:
+    """A moment in words: milliseconds after the script's midnight."""
+    return f"{at - BASE:,}" if abs(at - BASE) < 10**13 else "never"
+
+
 def kind_of(action: Action) -> str:
     """What is said of it in tables: streams and rows come in several kinds."""
     return str(action.get("kind", action["do"]))

@@ -24,7 +24,7 @@ CLOSING_MS = 10_000  # how long rows come after the script's end, and as long ag
 Maker = Callable[["ScriptWorld"], PlayedController]
 
 
-def real(world: "ScriptWorld") -> PlayedController:
+def real_controller(world: "ScriptWorld") -> PlayedController:
     """The controller that users run."""
     return Controller(world.clock, order_policy(world.host.policy), world, NoJournal(), Capacity(world, world.script.slots))
 
@@ -32,7 +32,7 @@ def real(world: "ScriptWorld") -> PlayedController:
 class ScriptWorld:
     """Plays one script. It is the controller's clock, actuator and gauge."""
 
-    def __init__(self, script: Script, make: Maker = real) -> None:
+    def __init__(self, script: Script, make: Maker = real_controller) -> None:
         self.script, self._make = script, make
         self.agenda = Agenda()
         self.clock = TwoClocks(self.agenda.clock)
