@@ -111,7 +111,7 @@ class Bench:
             raise HeadwayError("only gated policies can take turns over the same queries")
         yield from _QueryRun(self, list(policies), orders, setting, seed, say).play()
 
-    def stage(self, setting: Setting, seed: int) -> RunTasks:
+    def run_tasks(self, setting: Setting, seed: int) -> RunTasks:
         """The queries of a run, and what feeds them."""
         if setting.workload != "ysb" and self.server is None:
             self.server = broker.start()
@@ -156,7 +156,7 @@ class _QueryRun:
         self.rt = Runtime(self.spark, orders[0], journal=f"{bench.folder}/{bench.runs}.db")
         jvm_pid = self.spark._jvm.java.lang.ProcessHandle.current().pid()
         self.meter = Meter(psutil.Process(jvm_pid))
-        self.stage = bench.stage(setting, seed)
+        self.run_tasks = bench.run_tasks(setting, seed)
         self.sink: ResultSink = MemorySink() if bench.keeps or bench.server is None else KafkaSink(bench.server.address)
         self.progress: list[dict[int, dict[str, Any]]] = [{} for _ in range(setting.queries)]  # by batch
         self.tasks: list[Task] = []
@@ -176,7 +176,7 @@ class _QueryRun:
             late = self._late_rows()
         finally:
             self.rt.stop()
-            self.stage.close()
+            self.run_tasks.close()
         wrong = 0
         for task, table in zip(self.tasks, self.tables, strict=True):
             self.sink.show(self.spark, table)
@@ -188,7 +188,7 @@ class _QueryRun:
             yield self._result(stretch, reports, late, wrong)
 
     def _start(self) -> None:
-        self.tasks = self.stage.tasks
+        self.tasks = self.run_tasks.tasks
         # Without a gate queries may start side by side; with a gate, one by one, so that it can tell them apart.
         with ThreadPoolExecutor(1 if order_declares(self.orders[0]).gated else 2) as pool:
             started = pool.map(self._start_one, self.tasks, self.tables)

@@ -14,7 +14,7 @@ from headway.policy.order import Klink
 from headway_lab.experiments.chaos import plan as plan_
 from headway_lab.experiments.chaos.plan import HASTY_MS, PATIENCE_MS, ChaosPlan, from_kafka, keeps_late
 from headway_lab.harness.checked_queries import start_counting
-from headway_lab.harness.on_purpose import Fault, cut_lines, fail_controller
+from headway_lab.harness.injected_faults import Fault, cut_lines, fail_controller
 from headway_lab.workloads.ysb import Ysb
 
 RESTARTS = 1_000

@@ -1,4 +1,4 @@
-"""The faults, each a function of the stage: it breaks something, mends it where that is due, and returns when it is over."""
+"""The faults, each a function of its target: it breaks something, mends it if due, and returns when that is over."""
 
 import os
 import random
@@ -39,72 +39,72 @@ class FaultTarget(Protocol):
         ...
 
 
-def driver_killed(stage: FaultTarget) -> None:
-    stage.begin_again()
+def driver_killed(target: FaultTarget) -> None:
+    target.begin_again()
 
 
-def driver_frozen(stage: FaultTarget) -> None:
-    stage.signal(signal.SIGSTOP)
-    time.sleep(stage.chance.choice((1, 3, 6, 12)))
-    stage.signal(signal.SIGCONT)
+def driver_frozen(target: FaultTarget) -> None:
+    target.signal(signal.SIGSTOP)
+    time.sleep(target.chance.choice((1, 3, 6, 12)))
+    target.signal(signal.SIGCONT)
 
 
-def policy_raises(stage: FaultTarget) -> None:
-    stage.order("policy_fails")
+def policy_raises(target: FaultTarget) -> None:
+    target.order("policy_fails")
 
 
-def controller_raises(stage: FaultTarget) -> None:
-    stage.order("controller_fails")
+def controller_raises(target: FaultTarget) -> None:
+    target.order("controller_fails")
 
 
-def lines_cut(stage: FaultTarget) -> None:
-    names = stage.plan.names
-    stage.order("cut", stage.chance.sample(names, stage.chance.randint(1, len(names))))
+def lines_cut(target: FaultTarget) -> None:
+    names = target.plan.names
+    target.order("cut", target.chance.sample(names, target.chance.randint(1, len(names))))
 
 
-def gate_closed(stage: FaultTarget) -> None:
-    stage.order("close_gate", stage.chance.uniform(0, 4))
+def gate_closed(target: FaultTarget) -> None:
+    target.order("close_gate", target.chance.uniform(0, 4))
 
 
-def sink_raises(stage: FaultTarget) -> None:
-    stage.order("sink_fails", stage.chance.choice(stage.plan.names))
+def sink_raises(target: FaultTarget) -> None:
+    target.order("sink_fails", target.chance.choice(target.plan.names))
 
 
-def broker_stopped(stage: FaultTarget) -> None:
-    assert stage.broker is not None, "chosen only where there is a broker"
-    os.kill(stage.broker.pid, signal.SIGSTOP)
-    time.sleep(stage.chance.uniform(0.5, 8))
-    os.kill(stage.broker.pid, signal.SIGCONT)
+def broker_stopped(target: FaultTarget) -> None:
+    assert target.broker is not None, "chosen only where there is a broker"
+    os.kill(target.broker.pid, signal.SIGSTOP)
+    time.sleep(target.chance.uniform(0.5, 8))
+    os.kill(target.broker.pid, signal.SIGCONT)
 
 
-def broker_killed(stage: FaultTarget) -> None:
-    broker = stage.broker
+def broker_killed(target: FaultTarget) -> None:
+    broker = target.broker
     assert broker is not None, "chosen only where there is a broker"
     broker.kill()
-    time.sleep(stage.chance.uniform(0, 3))
-    stage.broker = start(broker.folder, port=broker.port)
+    time.sleep(target.chance.uniform(0, 3))
+    target.broker = start(broker.folder, port=broker.port)
 
 
-def clock_set(stage: FaultTarget) -> None:
-    assert stage.clock is not None, "chosen only where it can be set"
-    stage.clock.set(stage.chance.choice([ms for ms in STEPS_MS if ms != stage.clock.set_ms]))
+def clock_set(target: FaultTarget) -> None:
+    assert target.clock is not None, "chosen only where it can be set"
+    target.clock.set(target.chance.choice([ms for ms in STEPS_MS if ms != target.clock.set_ms]))
 
 
-def journal_full(stage: FaultTarget) -> None:
-    _full(stage, [plan.journal(stage.work)], stage.chance.uniform(1, 6))
+def journal_full(target: FaultTarget) -> None:
+    _full(target, [plan.journal(target.work)], target.chance.uniform(1, 6))
 
 
-def checkpoint_full(stage: FaultTarget) -> None:
-    names = stage.plan.names if stage.chance.random() < 0.2 else [stage.chance.choice(stage.plan.names)]
-    _full(stage, [plan.checkpoint(stage.work, name) for name in names], stage.chance.uniform(0.5, 4))
+def checkpoint_full(target: FaultTarget) -> None:
+    names = target.plan.names if target.chance.random() < 0.2 else [target.chance.choice(target.plan.names)]
+    _full(target, [plan.checkpoint(target.work, name) for name in names], target.chance.uniform(0.5, 4))
 
 
-def side_table_full(stage: FaultTarget) -> None:
-    names = [name for name in stage.plan.names if keeps_late(name)]
-    _full(stage, [plan.side_table(stage.work, stage.chance.choice(names))], stage.chance.uniform(1, 6))
+def side_table_full(target: FaultTarget) -> None:
+    names = [name for name in target.plan.names if keeps_late(name)]
+    _full(target, [plan.side_table(target.work, target.chance.choice(names))], target.chance.uniform(1, 6))
 
 
-def _full(stage: FaultTarget, folders: list[Any], seconds: float) -> None:
+def _full(target: FaultTarget, folders: list[Any], seconds: float) -> None:
     try:
         for folder in folders:
             disks.fill(folder)
@@ -123,15 +123,15 @@ class FaultKind:
 
     do: Callable[[FaultTarget], None]
     share: int = 2
-    needs: Callable[[FaultTarget], bool] = lambda stage: True
+    needs: Callable[[FaultTarget], bool] = lambda target: True
 
 
-def _broker(stage: FaultTarget) -> bool:
-    return stage.broker is not None and any(from_kafka(name) for name in stage.plan.names)
+def _broker(target: FaultTarget) -> bool:
+    return target.broker is not None and any(from_kafka(name) for name in target.plan.names)
 
 
-def _disks(stage: FaultTarget) -> bool:
-    return stage.mounted
+def _disks(target: FaultTarget) -> bool:
+    return target.mounted
 
 
 KINDS = {
@@ -144,7 +144,7 @@ KINDS = {
     "sink raises": FaultKind(sink_raises, 1),
     "broker stopped": FaultKind(broker_stopped, 2, _broker),
     "broker killed": FaultKind(broker_killed, 1, _broker),
-    "clock set": FaultKind(clock_set, 3, lambda stage: stage.clock is not None),
+    "clock set": FaultKind(clock_set, 3, lambda target: target.clock is not None),
     "journal full": FaultKind(journal_full, 2, _disks),
     "checkpoint full": FaultKind(checkpoint_full, 2, _disks),
     "side table full": FaultKind(side_table_full, 2, _disks),

@@ -12,9 +12,9 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway_lab.commands.claims import LEDGER
-from headway_lab.experiments.scripts.on_spark.cast import CLOSING_MS, LENGTH_MS, script
+from headway_lab.experiments.scripts.on_spark.playable import CLOSING_MS, LENGTH_MS, script
 from headway_lab.experiments.scripts.on_spark.record import record, slowest_ms
-from headway_lab.experiments.scripts.on_spark.stage import play
+from headway_lab.experiments.scripts.on_spark.side_by_side import play
 from headway_lab.experiments.scripts.on_spark.verdict import Verdict, judged
 from headway_lab.experiments.scripts.virtual.script import kind_of
 from headway_lab.harness import screen

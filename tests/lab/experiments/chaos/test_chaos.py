@@ -8,7 +8,7 @@ import pytest
 
 from headway_lab.experiments.chaos import disks
 from headway_lab.experiments.chaos.plan import ChaosPlan, keeps_late
-from headway_lab.experiments.chaos.play import ChaosOutcome, FaultRecord, chaos, compare
+from headway_lab.experiments.chaos.run import ChaosOutcome, FaultRecord, chaos, compare
 from headway_lab.harness.file_sink import SinkTally, Written
 from headway_lab.workloads.ysb import Pane
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway_lab.experiments.scripts.on_spark import cast, stage
+from headway_lab.experiments.scripts.on_spark import playable, side_by_side
 from headway_lab.experiments.scripts.on_spark.record import record
 from headway_lab.experiments.scripts.on_spark.verdict import judged
 from headway_lab.experiments.scripts.virtual.script import Action, Script, ScriptInput, ScriptQuery
@@ -24,7 +24,7 @@ def stream(**more: Any) -> Action:
 
 
 BUSY = Script(
-    (ScriptQuery(inputs=(ScriptInput(patience_ms=500),), window_ms=1_000, fixed_ms=cast.BATCH_MS),),
+    (ScriptQuery(inputs=(ScriptInput(patience_ms=500),), window_ms=1_000, fixed_ms=playable.BATCH_MS),),
     (
         stream(),
         rows(2_000, None, 40 * 86_400_000, kind="future"),
@@ -34,13 +34,13 @@ BUSY = Script(
     LENGTH_MS,
 )
 NIGHTLY = Script(
-    (ScriptQuery(inputs=(ScriptInput(patience_ms=500),), window_ms=1_000, bounded=True, fixed_ms=cast.BATCH_MS),),
+    (ScriptQuery(inputs=(ScriptInput(patience_ms=500),), window_ms=1_000, bounded=True, fixed_ms=playable.BATCH_MS),),
     (stream(until=LENGTH_MS),),
     LENGTH_MS,
 )
 
 
-def over(part: stage.StagedScript) -> bool:
+def over(part: side_by_side.StagedScript) -> bool:
     """Whether it was started twice and has put out a few windows."""
     out = [json.loads(file.read_text()) for file in (part.folder / "headway").glob("*.json")]
     return len(part.settings) == 2 and sum(map(len, out)) >= (4 if part.query.bounded else 6)
@@ -48,9 +48,9 @@ def over(part: stage.StagedScript) -> bool:
 
 @pytest.mark.spark
 def test_scripts_are_played_rebuilt_and_judged(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage, "ALIGNED_MS", 1_000)
-    monkeypatch.setattr(stage, "CLOSING_MS", LONG_MS)
-    (busy, nightly), end = stage.play(spark, [(1, BUSY), (2, NIGHTLY)], tmp_path / "played", over)
+    monkeypatch.setattr(side_by_side, "ALIGNED_MS", 1_000)
+    monkeypatch.setattr(side_by_side, "CLOSING_MS", LONG_MS)
+    (busy, nightly), end = side_by_side.play(spark, [(1, BUSY), (2, NIGHTLY)], tmp_path / "played", over)
     found = record(busy, end)
     verdict = judged(busy, found)
     assert not verdict.wrong
@@ -67,12 +67,12 @@ def test_scripts_are_played_rebuilt_and_judged(spark: Any, tmp_path: Path, monke
     assert any("put out" in says for says in judged(busy, record(busy, end)).wrong), "a row that is missing is noticed"
 
 
-def test_the_cast_is_what_real_spark_can_play() -> None:
+def test_playable_scripts_are_what_real_spark_can_play() -> None:
     for number in range(100):
-        script = cast.script(1, number)
+        script = playable.script(1, number)
         query = script.queries[0]
-        assert len(script.queries) == 1 and query.window_ms <= cast.MOST_WINDOW_MS
-        assert {a["do"] for a in script.actions} <= set(cast.PLAYED)
-        assert all(a.get("released", 0) <= script.length_ms + stage.ROWS_MS for a in script.actions)
+        assert len(script.queries) == 1 and query.window_ms <= playable.MOST_WINDOW_MS
+        assert {a["do"] for a in script.actions} <= set(playable.PLAYED)
+        assert all(a.get("released", 0) <= script.length_ms + side_by_side.ROWS_MS for a in script.actions)
         assert query.bounded or any(a.get("kind") == "fresh" for a in script.actions)
-    assert cast.script(1, 3) == cast.script(1, 3) != cast.script(2, 3)
+    assert playable.script(1, 3) == playable.script(1, 3) != playable.script(2, 3)

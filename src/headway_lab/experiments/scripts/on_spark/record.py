@@ -12,7 +12,7 @@ from typing import Any
 
 from headway.model.offset import ControlOffset
 from headway.spark.channel.offset_text import offset_of
-from headway_lab.experiments.scripts.on_spark.stage import StagedScript
+from headway_lab.experiments.scripts.on_spark.side_by_side import StagedScript
 from headway_lab.experiments.scripts.virtual.engine import BatchResult, ModelRow, SparkQuery
 from headway_lab.experiments.scripts.virtual.line import SHIFT_MS, VirtualLine
 from headway_lab.experiments.scripts.virtual.reports import beyond_horizon

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from headway_lab.experiments.scripts.on_spark.record import Record
-from headway_lab.experiments.scripts.on_spark.stage import StagedScript
+from headway_lab.experiments.scripts.on_spark.side_by_side import StagedScript
 from headway_lab.experiments.scripts.virtual.laws import broken
 from headway_lab.experiments.scripts.virtual.reasons import Evidence
 from headway_lab.experiments.scripts.virtual.row_laws import late_rows_are_counted, rows_set_aside_are_counted

@@ -66,7 +66,7 @@ class ChaosOutcome:
 
 @dataclass
 class ChaosRun:
-    """The stage on which faults happen."""
+    """A run with faults: the child, and the broker, clock and disks that faults are done to."""
 
     work: Path
     plan: ChaosPlan
@@ -180,7 +180,7 @@ def chaos(
     folder: Path | None = None, kafka: bool = True,
 ) -> ChaosOutcome:  # fmt: skip
     """`faults` of these kinds, one after the other, by this seed. `happened` hears of each, and first of none."""
-    with children.work_folder("headway-chaos-", folder) as work, _stage(work, seed, say, kafka) as play:
+    with children.work_folder("headway-chaos-", folder) as work, _prepared(work, seed, say, kafka) as play:
         can = {name: KINDS[name] for name in kinds if KINDS[name].needs(play)}
         if not can:
             raise HeadwayError("this machine can do none of these faults")
@@ -235,7 +235,7 @@ def _event_ms(row: dict[str, Any]) -> int:
 
 
 @contextmanager
-def _stage(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[ChaosRun]:
+def _prepared(work: Path, seed: int, say: Say, kafka: bool) -> Iterator[ChaosRun]:
     with ExitStack() as held:
         broker = start_broker(work / "broker") if kafka else None
         boot_ms = now_ms() - time.monotonic_ns() // 1_000_000

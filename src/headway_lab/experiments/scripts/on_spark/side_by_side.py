@@ -13,10 +13,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from headway_lab.experiments.scripts.on_spark.cast import CLOSING_MS
+from headway_lab.experiments.scripts.on_spark.playable import CLOSING_MS
 from headway_lab.experiments.scripts.virtual.script import Action, Script, ScriptQuery, arrivals, kind_of
 from headway_lab.experiments.scripts.virtual.trace import ArrivedRow
-from headway_lab.harness.on_purpose import Fault, cut_lines, fail_controller
+from headway_lab.harness.injected_faults import Fault, cut_lines, fail_controller
 from headway_lab.workloads.wall_clock import now_ms
 
 ALIGNED_MS = 10_000  # a script's midnight: windows that divide it begin with it
@@ -48,7 +48,7 @@ class BatchFileSink:
 
 @dataclass
 class StagedScript:
-    """One script on the stage, and what is known of it afterwards that no log says."""
+    """One script that is played, and what is known of it afterwards that no log says."""
 
     script: Script
     number: int
