@@ -70,7 +70,8 @@ class _Track:
         """Whether rows may be missing that should be there by now: it is silent, or has not said all that it owes."""
         if self.per_ms == 0 or self.mute_since is not None:
             return self.per_ms > 0
-        least_ms = max(patience_ms, GAPS / self.per_ms, 2 * POLL_MS)
+        # One look sooner than patience ends: a window may be due before the next look would have found it out.
+        least_ms = max(patience_ms - POLL_MS, GAPS / self.per_ms, 2 * POLL_MS)
         # Where timestamps say nothing of what it owes, it gets as long as stragglers get.
         settling = self.silence_ms >= least_ms and at - self.silent_from < patience_ms
         return at - self.told >= least_ms or settling
@@ -170,7 +171,7 @@ class Partitions:
         return PartitionStanding(until if until > self.at else None, lagging, tuple(waited_for), tuple(let_go))
 
     def _behind(self, patience_ms: int, idle_after_ms: int | None) -> tuple[Part, ...]:
-        if self._most_ms < max(patience_ms, 2 * POLL_MS):
+        if self._most_ms < max(patience_ms - POLL_MS, 2 * POLL_MS):
             return ()
         key = (patience_ms, idle_after_ms)
         if key not in self._known:
