@@ -34,7 +34,7 @@ lint: $(STAMP) ## ruff
 	$(BIN)/ruff check src tests examples tools
 	$(BIN)/ruff format --check src tests examples tools
 
-types: $(STAMP) ## mypy --strict
+types: $(STAMP) ## mypy --strict, of tests, tools and examples too
 	$(BIN)/mypy
 
 jar: $(STAMP) ## compile the Java part anew, after a change to it (needs a JDK)

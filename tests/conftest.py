@@ -75,7 +75,8 @@ def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
     from headway.spark.profile import Profile
     from headway_lab.harness.setting import POOLS
 
-    session = hw.session("headway-tests", memory="2g", kafka=_with_kafka(request.session), **POOLS)
+    pools: dict[str, Any] = {**POOLS}
+    session = hw.session("headway-tests", memory="2g", kafka=_with_kafka(request.session), **pools)
     for key, value in Profile().settings.items():  # for stock Spark too, which is run beside: 200 tasks a batch take long
         session.conf.set(key, value)
     yield session

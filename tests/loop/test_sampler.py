@@ -276,7 +276,7 @@ def test_a_window_whose_sub_streams_lack_rows_is_held_but_no_longer_than_patienc
     played(track, source, 15)
     end = track.announced
     due = track.view().due
-    assert due == end and track.view().pending  # announced ahead: the next batch sweeps it
+    assert due == WallMs(end) and track.view().pending  # announced ahead: the next batch sweeps it
     usual, few = query(), query()
     for one, share in ((usual, 1.0), (few, 0.1)):
         played(one, source, 15)
@@ -289,7 +289,7 @@ def test_a_window_whose_sub_streams_lack_rows_is_held_but_no_longer_than_patienc
         kernel = Kernel(book := Notebook())
         for question in one.questions():
             kernel.ask(question, WallMs(end - 550))
-    assert usual.view().due == end
+    assert usual.view().due == WallMs(end)
     sampler = few.inputs["rows"].sampler
     assert sampler is not None and few.view().due == end + sampler.sampling.until_ms > end
     assert f"is held for {sampler.sampling.until_ms} ms: its sample lacks rows" in book.entries[-1].receipt

@@ -1,6 +1,7 @@
 """The controller at work, in virtual time: what happens when, and why."""
 
 import itertools
+from typing import ClassVar
 
 import pytest
 
@@ -361,7 +362,7 @@ def test_the_guards_stop_a_reckless_policy() -> None:
     class Reckless:
         """Lets everybody through at once and announces the future."""
 
-        gated = True
+        gated: ClassVar[bool] = True
 
         def decide(self, snap: Snapshot) -> Decision:
             ready = snap.waiting

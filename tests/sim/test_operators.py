@@ -1,6 +1,7 @@
 """The papers' engine: events are neither lost nor made, cores not used twice, and the policies are the live ones."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +16,12 @@ from headway_lab.experiments.simulator.paper import BY_OPERATOR, HOLDS, ORDERS
 SMALL = Machine(cores=2)
 
 
-def engine(order: str = "klink", queries: int = 8, rate: float = 5_000, machine: Machine = SMALL, **more: object) -> Engine:
+def engine(order: str = "klink", queries: int = 8, rate: float = 5_000, machine: Machine = SMALL, **more: Any) -> Engine:
     pipeline = replace(ysb(), events_per_s=rate)
     return Engine(
         pipeline, queries, ORDERS[order], Uniform(0, 500), machine=machine, by_operator=order in BY_OPERATOR,
         holds=order in HOLDS, **more
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
 
 def in_flight(e: Engine) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Laws that every order policy keeps in every world: random windows, streams, costs and slots."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,8 +15,8 @@ from headway.policy.order import FirstCome, HighestRate, Klink, ResponseRatio, R
 from headway.sim.microbatch import Query, World
 from headway.sim.streams import Stream
 
-CONSERVING = [FirstCome(), RoundRobin(), HighestRate(), StreamBox()]
-ALL = [Klink(), Klink(interval="paper"), ResponseRatio(), *CONSERVING]
+CONSERVING: list[OrderPolicy] = [FirstCome(), RoundRobin(), HighestRate(), StreamBox()]
+ALL: list[OrderPolicy] = [Klink(), Klink(interval="paper"), ResponseRatio(), *CONSERVING]
 RUN_MS = 12_000
 NO_SHRINKING = (Phase.explicit, Phase.generate)  # a world takes a tenth of a second, and shrinking thousands of them
 
@@ -40,6 +41,7 @@ queries = st.builds(
 )
 worlds = st.tuples(st.lists(queries, min_size=1, max_size=8), st.integers(1, 3), st.floats(0, 0.6), st.integers(0, 99))
 Drawn = tuple[list[Query], int, float, int]
+Law = Callable[[OrderPolicy, Drawn], None]
 
 
 def played(policy: OrderPolicy, drawn: Drawn, shift: int = 0) -> World:
@@ -51,12 +53,13 @@ def played(policy: OrderPolicy, drawn: Drawn, shift: int = 0) -> World:
     return world
 
 
-def laws(*policies: OrderPolicy, examples: int = 10):  # type: ignore[no-untyped-def]
+def laws(*policies: OrderPolicy, examples: int = 10) -> Callable[[Law], Callable[..., None]]:
     """A test of every policy in as many random worlds."""
 
-    def wrap(test):  # type: ignore[no-untyped-def]
+    def wrap(test: Law) -> Callable[..., None]:
         many = settings(max_examples=examples, phases=NO_SHRINKING)(given(drawn=worlds)(test))
-        return pytest.mark.parametrize("policy", policies, ids=repr)(many)
+        law: Callable[..., None] = pytest.mark.parametrize("policy", policies, ids=repr)(many)
+        return law
 
     return wrap
 

@@ -35,7 +35,7 @@ class Script:
         return Hold(WallMs(snap.now + 1000), because="the test says nothing")
 
 
-def wait_until(true: Callable[[], Any], what: str, query: Any = None) -> None:
+def wait_until(true: Callable[..., Any], what: str, query: Any = None) -> None:
     end = time.monotonic() + PATIENCE_S
     while not true():
         if query is not None and query.exception() is not None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import wait_until
 
 import headway as hw
 from headway.errors import SettingError
@@ -21,6 +20,7 @@ from headway_lab.experiments.silence.run import half, held, send
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.replay import replay
 from headway_lab.workloads.ysb import Ysb
+from spark.scripted import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 # Rows are sent by threads of this process, which are held up now and then: patience is much longer than their delay, 200 ms.
@@ -214,7 +214,8 @@ def test_two_topics_of_different_rate_and_delay_are_joined_exactly(spark: Any, k
         for sender in senders:
             sender.join()
         until = streams["slow"].epoch_ms + 6_000
-        true = _pairs(*(s.feed(s.epoch_ms, s.epoch_ms + 9_000) for s in streams.values()), until)
+        quick, slow = (s.feed(s.epoch_ms, s.epoch_ms + 9_000) for s in streams.values())
+        true = _pairs(quick, slow, until)
 
         def found() -> list[tuple[int, int, str]]:
             return [(r.a, r.b, r.ad) for r in spark.table("paired").where(f"greatest(a, b) < {until}").collect()]

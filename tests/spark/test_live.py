@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import wait_until
 
 import headway as hw
 from headway.policy.load import KINDS, order_policy
 from headway.sim.delays import Uniform
 from headway_lab.workloads.events import events
 from headway_lab.workloads.ysb import Ysb
+from spark.scripted import wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -81,13 +81,13 @@ def test_every_policy_counts_exactly(spark: Any, tmp_path: Path, kind: str) -> N
         streams = [stream(7, offset_ms=0), stream(8, offset_ms=700)]
         queries = []
         for i, one in enumerate(streams):
-            arrival = {"arrival": "arrival"} if rt.order.gated else {}
+            arrival: dict[str, Any] = {"arrival": "arrival"} if rt.order.gated else {}
             frame = one.counts(rt.watermark(events(spark, one), "event_time", "300 ms", **arrival))
             name = f"exact_{kind.replace('-', '_')}_{i}"
             queries.append(rt.start(frame.writeStream.format("memory"), name=name, checkpoint=str(tmp_path / name)))
 
         def ends(name: str) -> int:
-            return spark.table(name).select("window").distinct().count()
+            return int(spark.table(name).select("window").distinct().count())
 
         for query in queries:
             wait_until(lambda q=query: ends(q.name) >= 2, "two windows", query)

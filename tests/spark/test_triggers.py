@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Stage, counts, wait_until
 
 import headway as hw
 from headway.model.message import QuerySpec
 from headway.spark import jvm, runtime
 from headway.spark.channel.control import CAN_END
 from headway.spark.writer import field_of
+from spark.scripted import Stage, counts, wait_until
 
 pytestmark = pytest.mark.spark
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headway.loop.guards import STANDARD, never_sweep_early
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
-from headway.model.time import EventMs
+from headway.model.time import EventMs, WallMs
 from headway.model.view import QueryView, Snapshot
 from headway.policy.order import FirstCome, HighestRate, Klink, ResponseRatio, RoundRobin, StreamBox
 from model.making import ALIGNED_MS, NOW, query, shifted, snapshots, stream
@@ -142,10 +142,11 @@ def test_the_chosen_query_made_more_urgent_stays_chosen(policy: OrderPolicy, sna
     assume(chosen.due is not None)
     if chosen.live and chosen.swept:
         earlier = periods * chosen.deadlines.period_ms
-        urgent = replace(chosen, announced=chosen.announced - earlier, swept=chosen.swept - earlier)
+        announced, swept = EventMs(chosen.announced - earlier), EventMs(chosen.swept - earlier)
+        urgent = replace(chosen, announced=announced, swept=swept)
     else:
         assume(not chosen.live and chosen.granted_at is not None)
-        urgent = replace(chosen, granted_at=(chosen.granted_at or 0) - ms)
+        urgent = replace(chosen, granted_at=WallMs((chosen.granted_at or 0) - ms))
     assume(urgent.due is not None and chosen.due is not None and urgent.due < chosen.due)
     again = policy.decide(with_one_changed(snap, urgent))
     assert isinstance(again, Grant) and again.query == chosen.name
@@ -205,7 +206,7 @@ def test_nobody_at_the_gate_means_nobody_runs(policy: OrderPolicy) -> None:
 @every_order_policy
 def test_a_query_that_never_ran_goes_first(policy: OrderPolicy) -> None:
     fresh = query("new", stream(live=False, frontier=None, rows_per_s=0.0), granted_at=None)
-    decision = policy.decide(Snapshot(NOW, (query("a", due_in=-5_000), replace(fresh, waiting_since=NOW - 9_000))))
+    decision = policy.decide(Snapshot(NOW, (query("a", due_in=-5_000), replace(fresh, waiting_since=WallMs(NOW - 9_000)))))
     assert isinstance(decision, Grant) and decision.query == "new" and decision.announce is None
 
 

@@ -24,7 +24,7 @@ def tracker(stage: Stage) -> QueryTracker:
 def test_no_batch_runs_while_the_gate_is_shut_and_the_batch_holds_all_that_came_meanwhile(stage: Stage) -> None:
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a")))
-    assert stage.query.lastProgress is None
+    assert not stage.query.lastProgress
     stage.put("a", [{"ts": 2, "k": 1}])
     stage.step(None)
     assert tracker(stage).view().inputs[0].frontier == 2000

@@ -83,7 +83,9 @@ def test_a_line_that_was_cut_is_laid_anew_and_no_batch_runs_meanwhile(stage: Sta
     stage.step(3)
     for batch in (1, 2):
         before = stage.rt.controller.queries["staged"]
-        stage.rt._gate._lines.of("staged").connection.cut()
+        line = stage.rt._gate._lines.of("staged")
+        assert line is not None and line.connection is not None
+        line.connection.cut()
         wait_until(lambda was=before: stage.rt.controller.queries.get("staged", was) is not was, "the line", stage.query)
         wait_until(lambda: stage.at_gate, "the question", stage.query)
         assert stage.query.lastProgress["batchId"] == batch - 1
@@ -104,6 +106,7 @@ def test_a_line_is_whose_spark_says_it_is_and_another_life_of_the_query_is_anoth
         assert (life.query, life.incarnation) == (stage.query.id, Incarnation(stage.query.runId))
         assert life.checkpoint.endswith(str(stage.folder / "checkpoint"))  # the query's, not a folder of the source's in it
         line = stage.rt._gate._lines.of("lives")
+        assert line is not None and line.connection is not None
         old = line.connection
         old.cut()
         wait_until(lambda line=line, old=old: line.connection not in (None, old), "the line", stage.query)

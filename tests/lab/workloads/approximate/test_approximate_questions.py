@@ -22,7 +22,8 @@ ENDS = [EPOCH + 2_000, EPOCH + 5_000, EPOCH + 8_000]
 
 def slowly(asked: Question, until_ms: int) -> list[tuple[int, int, bool]]:
     """(event time, ad, whether it is a view) of every event, one by one, by the rules that `ysb.py` states."""
-    made, i = [], 0
+    made: list[tuple[int, int, bool]] = []
+    i = 0
     size = len(asked.stream.gaps)
     while True:
         at = i // size * size * 1_000 + asked.stream.gaps[i % size]
