@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 
 # Deterministic and without deadlines: these machines are shared, and a slow example is not a wrong one.
 settings.register_profile("headway", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", settings.get_profile("headway"), max_examples=20)  # `make fast`
 settings.load_profile("headway")
 
 
@@ -27,8 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """For all Sparks that tests start, in this process and in others."""
-    os.environ |= {"SPARK_SUBMIT_OPTS": BRIEF, "SPARK_LAUNCHER_OPTS": BRIEF}
+    """For all Sparks that tests start, in this process and in others. And workers need their cores: numpy takes one each."""
+    os.environ |= {"SPARK_SUBMIT_OPTS": BRIEF, "SPARK_LAUNCHER_OPTS": BRIEF, "OPENBLAS_NUM_THREADS": "1"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` asks for marks

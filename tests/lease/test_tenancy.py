@@ -108,7 +108,7 @@ moves = st.tuples(
 paces = st.tuples(*[st.floats(0.95, 1.05)] * 3)
 
 
-@settings(max_examples=600)
+@settings(max_examples=6 * settings().max_examples)
 @given(paces=paces, moves=st.lists(moves, min_size=10, max_size=120))
 def test_no_two_are_sure_at_the_same_time(paces: tuple[float, ...], moves: list[tuple[int, int, float, bool]]) -> None:
     world = World()

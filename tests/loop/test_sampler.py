@@ -173,7 +173,7 @@ def test_rows_of_a_group_are_its_share_of_a_window_whatever_batches_are(batch_ms
     window_ms = 60_000
     made = sampler(Aion(of="count"), period_ms=window_ms)
     for since in range(0, max(5 * window_ms, 6 * batch_ms), batch_ms):
-        saw(made, steady(since, since + batch_ms, per_cell=20, every=every, group=7))
+        made.saw(steady(since, since + batch_ms, per_cell=20, every=every, group=7))
     (group,) = made.view.groups
     assert group.rows == pytest.approx(made.view.window_rows / 2, rel=0.05)
     assert made.view.window_rows == pytest.approx(20 * window_ms / CELL_MS / every, rel=0.05)

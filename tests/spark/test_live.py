@@ -92,6 +92,7 @@ def test_every_policy_counts_exactly(spark: Any, tmp_path: Path, kind: str) -> N
         for query in queries:
             wait_until(lambda q=query: ends(q.name) >= 2, "two windows", query)
         names = [q.name for q in queries]
+    assert len(names) == 2
     for name, one in zip(names, streams, strict=True):
         rows = spark.table(name).selectExpr("unix_millis(window.end)", "campaign_id", "count").collect()
         assert rows

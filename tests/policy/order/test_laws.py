@@ -1,6 +1,7 @@
 """The laws that every gated order policy obeys; adding one to the list is the whole registration."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import assume, given
@@ -213,13 +214,18 @@ def test_a_query_that_never_ran_goes_first(policy: OrderPolicy) -> None:
 @every_order_policy
 @pytest.mark.parametrize("many", [1_000, 10_000])
 def test_one_in_thousands_is_found(policy: OrderPolicy, many: int) -> None:
+    decision = policy.decide(crowd_around_a_needle(many))
+    assert isinstance(decision, Grant) and decision.query == "needle"
+
+
+@cache
+def crowd_around_a_needle(many: int) -> Snapshot:
     crowd = [query(f"q{n:05}", due_in=1_000 + n % 7, waiting_since=None if n % 3 else NOW - 5) for n in range(many)]
     urgent = query(
         "needle", stream(rows_per_s=5_000.0), due_in=-10, period_ms=500, granted_at=NOW - 9_000, waiting_since=NOW - 9_000
     )
     crowd.insert(many // 2, urgent)
-    decision = policy.decide(Snapshot(NOW, tuple(crowd), slots=4))
-    assert isinstance(decision, Grant) and decision.query == "needle"
+    return Snapshot(NOW, tuple(crowd), slots=4)
 
 
 @every_klink

@@ -111,6 +111,7 @@ def test_a_point_that_stands_for_three_is_worth_three() -> None:
     assert once.variance > 0 == thrice.variance and once.estimate > once.mean and thrice.estimate == thrice.mean
 
 
+@pytest.mark.slow
 def test_samples_of_points_are_right_on_average_and_their_bounds_hold_as_often_as_they_say() -> None:
     rng, off, held = np.random.default_rng(2), [], 0
     for _ in range(80):
