@@ -60,7 +60,7 @@ def test_on_fewer_cores_everything_takes_longer() -> None:
 
 @pytest.mark.parametrize("policy", GATED, ids=lambda p: type(p).__name__)
 @given(seed=st.integers(0, 1_000), queries=st.integers(1, 12), spread=st.sampled_from([0.0, 0.5]))
-@settings(max_examples=5)
+@settings(max_examples=max(2, settings().max_examples // 20))
 def test_no_window_is_swept_early_and_none_is_left_behind(
     policy: OrderPolicy, seed: int, queries: int, spread: float
 ) -> None:

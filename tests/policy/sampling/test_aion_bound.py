@@ -112,17 +112,21 @@ def read(history: SubStreams, rows: Floats, by_group: bool) -> SubStreams:
     return history.add(seen, groups if by_group else [], histogram, rows=len(value))
 
 
+slow = pytest.mark.slow  # one of each kind is looked at in a hurry too: a share of windows takes hundreds of them
+
+
 def kept(errors: list[float], error: float = 0.05) -> float:
     """The share of windows whose answer is within the bound."""
     return float(np.mean(np.array(errors) <= error))
 
 
 @pytest.mark.parametrize("rows", [60, 3000])
-@pytest.mark.parametrize("draw", [normal, heavy, yes_or_no, rising, falling])
+@pytest.mark.parametrize("draw", [normal, heavy, *(pytest.param(d, marks=slow) for d in (yes_or_no, rising, falling))])
 def test_a_mean_is_within_five_per_cent_in_nineteen_windows_of_twenty(draw: Draw, rows: int) -> None:
     assert kept([w.mean_error() for w in windows(Aion(), draw, rows, 400)]) >= 0.95
 
 
+@slow
 @pytest.mark.parametrize("rows", [60, 3000])
 @pytest.mark.parametrize("draw", [normal, heavy, falling])
 def test_so_is_a_sum(draw: Draw, rows: int) -> None:
@@ -143,6 +147,7 @@ def test_a_median_is_within_five_per_cent_of_the_ranks() -> None:
     assert kept(errors) >= 0.95
 
 
+@slow
 @pytest.mark.parametrize("confidence", [0.8, 0.99])
 def test_the_confidence_is_what_is_asked_for(confidence: float) -> None:
     share = kept([w.mean_error() for w in windows(Aion(confidence=confidence), normal, 6000, 400)])
@@ -165,6 +170,7 @@ def test_even_the_smallest_windows_do_not_wait_for_the_last_straggler() -> None:
     assert np.mean([w.said.wait_ms for w in windows(Aion(), normal, 60, 100)]) < 0.4 * np.mean(patient)
 
 
+@slow
 def test_every_group_keeps_its_own_bound() -> None:
     groups = (0.55, 0.3, 0.1, 0.04, 0.01)
     seen = list(windows(Aion(), normal, 8000, 300, groups=groups))

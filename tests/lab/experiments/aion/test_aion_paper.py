@@ -39,6 +39,7 @@ def test_a_run_tells_what_live_runs_tell() -> None:
     assert 0 < found["overhead_share"] < 1 and found["accuracy"] == pytest.approx(1 - found["error_mean"])
 
 
+@pytest.mark.slow
 def test_everything_spends_its_time_as_the_thesis_says() -> None:
     # Counting views with gamma delays: 350 ms of slack, and processing is more than that.
     found = told((Case("ysb", "GG", 5_000, 3, 1), "everything", 1))
