@@ -181,6 +181,7 @@ def test_every_group_keeps_its_own_bound() -> None:
     assert taken[0] < taken[1] < taken[2] < taken[3] < taken[4]
 
 
+@slow
 def test_a_delay_that_goes_with_the_value_would_spoil_an_early_answer_and_is_waited_for() -> None:
     def late(rng: np.random.Generator, value: Floats) -> Floats:
         return rng.exponential(240, len(value)) * np.where(value > 15, 6, 1)

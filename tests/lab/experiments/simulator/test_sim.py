@@ -29,6 +29,7 @@ def test_the_papers_figures_are_drawn_and_kept(tmp_path: Path) -> None:
     assert again.exit_code == 0 and len(ledger.read_text().splitlines()) == len(records)
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_leaves_no_worker_behind(tmp_path: Path) -> None:
     words = ["sim", "paper", "--experiments", "delays", "--minutes", "60", "--jobs", "2"]
     files = ["--out", str(tmp_path / "sim.html"), "--ledger", str(tmp_path / "ledger.jsonl")]
