@@ -22,16 +22,16 @@ class Impatient:
     """Of the windows that are due, the one that has been due for longest; nobody runs before."""
 
     def decide(self, snap: Snapshot) -> Decision:
-        waiting = [query for query in snap.waiting if query.due is not None]
+        waiting = [(query.due, query.name, query) for query in snap.waiting if query.due is not None]
         unknown = [query for query in snap.waiting if query.due is None]
         if unknown:
             return Grant(unknown[0].name, None, "nothing is known of it yet: its first batch will tell")
         if not waiting:
             return Hold(WallMs(snap.now + 1_000), "no query waits at the gate")
-        first = min(waiting, key=lambda query: (query.due, query.name))
-        if first.due > snap.now:
-            return Hold(first.due, f"{first.name} is next, in {first.due - snap.now} ms")
-        return Grant(first.name, announce(first, snap.now, ahead=True), f"due for {snap.now - first.due} ms")
+        due, name, first = min(waiting)  # no two have the same name
+        if due > snap.now:
+            return Hold(due, f"{name} is next, in {due - snap.now} ms")
+        return Grant(name, announce(first, snap.now, ahead=True), f"due for {snap.now - due} ms")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 
 # Deterministic and without deadlines: these machines are shared, and a slow example is not a wrong one.
 settings.register_profile("headway", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", settings.get_profile("headway"), max_examples=20)  # `make fast`
 settings.load_profile("headway")
 
 
@@ -27,8 +28,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """For all Sparks that tests start, in this process and in others."""
-    os.environ |= {"SPARK_SUBMIT_OPTS": BRIEF, "SPARK_LAUNCHER_OPTS": BRIEF}
+    """For all Sparks that tests start, in this process and in others. And workers need their cores: numpy takes one each."""
+    os.environ |= {"SPARK_SUBMIT_OPTS": BRIEF, "SPARK_LAUNCHER_OPTS": BRIEF, "OPENBLAS_NUM_THREADS": "1"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` asks for marks
@@ -76,7 +77,8 @@ def spark(request: pytest.FixtureRequest) -> Iterator[Any]:
     from headway_lab.harness.setting import POOLS
     from headway_lab.jvm import JAR
 
-    session = hw.session("headway-tests", memory="2g", kafka=_with_kafka(request.session), jars=[JAR], **POOLS)
+    pools: dict[str, Any] = {**POOLS}
+    session = hw.session("headway-tests", memory="2g", kafka=_with_kafka(request.session), jars=[JAR], **pools)
     for key, value in Profile().settings.items():  # for stock Spark too, which is run beside: 200 tasks a batch take long
         session.conf.set(key, value)
     yield session

@@ -32,9 +32,10 @@ def test_the_campaigns_come_out_window_by_window(spark: Any, tmp_path: Path) -> 
         for found in pipeline.load(CAMPAIGNS):
             rt.start(found.build(rt, spark), name=found.name, checkpoint=str(tmp_path / found.name))
         table = spark.table("games_by_the_second")
-        while table.select("window").distinct().count() < 2:
+        while (windows := table.select("window").distinct().count()) < 2:
             for query in spark.streams.active:
                 assert query.exception() is None
+        assert windows >= 2
     finally:
         rt.stop()
 

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from headway.cli import doctor, plugins
 from headway.cli.app import app, main
 from headway.errors import HeadwayError
+from headway.model.check import Check
 
 plugins.add_to(app)  # as `main` does, for what a call may need
 COMMANDS = ("demo", "run", "explain", "replay", "bench", "sim", "claims", "doctor")
@@ -114,10 +115,10 @@ def test_bad_input_is_one_line(
 
 
 def test_ctrl_c_is_130_and_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted() -> doctor.Check:
+    def interrupted() -> Check:
         raise KeyboardInterrupt
 
-    def buggy() -> doctor.Check:
+    def buggy() -> Check:
         raise ZeroDivisionError
 
     monkeypatch.setattr(doctor, "CHECKS", [interrupted])
@@ -128,7 +129,7 @@ def test_ctrl_c_is_130_and_a_bug_keeps_its_traceback(monkeypatch: pytest.MonkeyP
 
 
 def test_a_message_of_several_lines_becomes_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def long() -> doctor.Check:
+    def long() -> Check:
         raise HeadwayError("first\n  second")
 
     monkeypatch.setattr(doctor, "CHECKS", [long])

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from headway.estimate.delays import (
     MOST_BINS,
     Epochs,
-    Floats,
     moments,
     normal_half_width,
     spans,
     spreads,
     weighted_quantile,
 )
+from headway.model.arrays import Floats
 
 Draw = Callable[[np.random.Generator, int], Floats]
 Pairs = tuple[tuple[float, float], ...]

@@ -1,6 +1,6 @@
 """Relief as a timeline: on at the bound, off when half is freed or after three seconds, then as long a rest."""
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headway.estimate.pressure import Pressure
@@ -53,10 +53,13 @@ def test_relief_never_lasts_much_longer_than_its_time_and_never_starts_below_the
     steps: list[tuple[int, float]],
 ) -> None:
     pressure, now = Pressure(), 0
+    lasted, reasons = [], []
     for gap, used in steps:
         before, now = pressure, now + gap
         pressure = pressure.step(WallMs(now), used)
         since = pressure.view().pressed_since
         if since is not None:
-            assert now - since < 3_000
-            assert before.view().pressed or used >= 0.8
+            lasted.append(now - since)
+            reasons.append(before.view().pressed or used >= 0.8)
+    assume(lasted)  # there was relief
+    assert max(lasted) < 3_000 and all(reasons)

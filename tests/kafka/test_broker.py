@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -84,8 +85,9 @@ def test_a_topic_that_is_not_there_is_named(kafka: str) -> None:
 
 
 def test_rows_for_a_topic_that_is_not_there_are_not_lost_in_silence(kafka: str) -> None:
+    hasty: dict[str, Any] = {"message.timeout.ms": 1_000, "enable.idempotence": False}
     with pytest.raises(HeadwayError, match="10 of 10 rows did not reach"):
-        replay([feed(10)], kafka, "nothing", **{"message.timeout.ms": 1_000, "enable.idempotence": False})
+        replay([feed(10)], kafka, "nothing", **hasty)
 
 
 def _until(true: object, seconds: float = 30) -> bool:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 
@@ -88,7 +89,7 @@ class Gate:
 class Faulty:
     """Grants whoever waits, but raises at the moments that it is told to."""
 
-    gated = True
+    gated: ClassVar[bool] = True
 
     def __init__(self, *moments: int) -> None:
         self.moments, self.asked = moments, 0
@@ -306,9 +307,10 @@ def test_a_query_goes_on_where_its_offset_says_after_the_controller_was_rebuilt(
 
 def test_counts_outlive_trackers_and_queries() -> None:
     controller = bare()
-    for run, leave in enumerate(
-        (lambda: controller.take(Gone("a")), lambda: controller.rebuild("so"), lambda: None), start=1
-    ):
+    leaving: list[Callable[[], object]] = [
+        lambda: controller.take(Gone("a")), lambda: controller.rebuild("so"), lambda: None
+    ]  # fmt: skip
+    for run, leave in enumerate(leaving, start=1):
         if run != 3:  # the second run is rebuilt, and goes on as the third
             controller.take(Started(SPEC))
         controller.take(Asked("a", FRESH))

@@ -1,13 +1,13 @@
 from headway.loop.guards import STANDARD, never_beyond_ripe, never_sweep_early, within_slots
 from headway.model.decision import Grant, Hold
-from headway.model.time import EventMs
+from headway.model.time import EventMs, WallMs
 from model.making import NOW, query, snapshot, stream
 
 
 def test_a_watermark_announced_ahead_is_not_swept_before_it_is_ripe() -> None:
     seen = snapshot(query("a", due_in=300))
     decided = never_sweep_early(Grant("a", None, "just because"), seen)
-    assert decided == Hold(NOW + 300, f"a would sweep {NOW + 100} before it is ripe, 300 ms too soon")
+    assert decided == Hold(WallMs(NOW + 300), f"a would sweep {NOW + 100} before it is ripe, 300 ms too soon")
 
 
 def test_a_ripe_one_is_swept() -> None:
@@ -39,7 +39,7 @@ def test_no_more_batches_run_than_there_are_slots() -> None:
     wish = Grant("a", None, "me too")
     assert within_slots(wish, snapshot(query("a"), *running, slots=3)) is wish
     decided = within_slots(wish, snapshot(query("a"), *running, slots=2))
-    assert decided == Hold(NOW + 1_000, "2 batches run in 2 slots")
+    assert decided == Hold(WallMs(NOW + 1_000), "2 batches run in 2 slots")
 
 
 def test_a_hold_passes_every_guard_untouched() -> None:

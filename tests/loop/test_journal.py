@@ -195,6 +195,7 @@ def foreign(tmp_path: Path) -> Iterator[list[tuple[Path, str]]]:
 
 
 def test_some_other_file_is_refused_in_one_line(foreign: list[tuple[Path, str]]) -> None:
+    assert len(foreign) == 4
     for path, says in foreign:
         with pytest.raises(HeadwayError) as error:
             JournalReader(path)

@@ -150,10 +150,14 @@ def test_patience_keeps_to_what_its_policy_has_promised(wished: int) -> None:
         def decide(self, seen: PatienceView) -> Wait:
             return Wait(wished, "wild")
 
-    book, set_ms = Book(), []
-    question = patience(
-        "q/i", Wild(floor=20, ceiling=80), lambda now: PatienceView(), lambda w, now: set_ms.append(w.ms) or "set"
-    )
+    book = Book()
+    set_ms: list[int] = []
+
+    def set_to(wait: Wait, now: WallMs) -> str:
+        set_ms.append(wait.ms)
+        return "set"
+
+    question = patience("q/i", Wild(floor=20, ceiling=80), lambda now: PatienceView(), set_to)
     Kernel(book).ask(question, WallMs(0))
     assert set_ms == [20 if wished < 0 else 80] and "bounded to 20..80 ms" in book.entries[0].decided.because
     assert book.entries[0].proposed == Wait(wished, "wild") and not list(replay(book.entries, Wild(floor=20, ceiling=80)))

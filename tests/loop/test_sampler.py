@@ -173,7 +173,7 @@ def test_rows_of_a_group_are_its_share_of_a_window_whatever_batches_are(batch_ms
     window_ms = 60_000
     made = sampler(Aion(of="count"), period_ms=window_ms)
     for since in range(0, max(5 * window_ms, 6 * batch_ms), batch_ms):
-        saw(made, steady(since, since + batch_ms, per_cell=20, every=every, group=7))
+        made.saw(steady(since, since + batch_ms, per_cell=20, every=every, group=7))
     (group,) = made.view.groups
     assert group.rows == pytest.approx(made.view.window_rows / 2, rel=0.05)
     assert made.view.window_rows == pytest.approx(20 * window_ms / CELL_MS / every, rel=0.05)
@@ -276,7 +276,7 @@ def test_a_window_whose_sub_streams_lack_rows_is_held_but_no_longer_than_patienc
     played(track, source, 15)
     end = track.announced
     due = track.view().due
-    assert due == end and track.view().pending  # announced ahead: the next batch sweeps it
+    assert due == WallMs(end) and track.view().pending  # announced ahead: the next batch sweeps it
     usual, few = query(), query()
     for one, share in ((usual, 1.0), (few, 0.1)):
         played(one, source, 15)
@@ -289,7 +289,7 @@ def test_a_window_whose_sub_streams_lack_rows_is_held_but_no_longer_than_patienc
         kernel = Kernel(book := Notebook())
         for question in one.questions():
             kernel.ask(question, WallMs(end - 550))
-    assert usual.view().due == end
+    assert usual.view().due == WallMs(end)
     sampler = few.inputs["rows"].sampler
     assert sampler is not None and few.view().due == end + sampler.sampling.until_ms > end
     assert f"is held for {sampler.sampling.until_ms} ms: its sample lacks rows" in book.entries[-1].receipt

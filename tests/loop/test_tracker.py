@@ -280,7 +280,7 @@ def test_of_rows_younger_than_patience_their_delays_tell_whether_they_are_late()
 def test_late_rows_are_counted_against_the_watermark_of_the_batch_before() -> None:
     track = tracker()
     track.asked(WallMs(T - 2_000), FRESH)
-    straggler = {"old": ((T - 500, 3.0),)}
+    straggler: dict[str, Any] = {"old": ((T - 500, 3.0),)}
     played(track, 0, T - 2_000, rows(10, T), announce=T)
     played(track, 1, T + 200, rows(10, T + 100, **straggler), announce=T + 3_000)  # emits T, refuses nothing yet
     assert track.view().inputs[0].late_rows == 0

@@ -12,7 +12,9 @@ from headway.merge.rows import Flag, Row, Rows
 
 
 @settings(max_examples=50)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 400), st.booleans()), max_size=20), st.integers(0, 60))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 400), st.booleans()), min_size=1, max_size=20), st.integers(0, 60)
+)
 def test_it_is_a_list_that_forgets_its_start(steps: list[tuple[int, int, bool]], share: int) -> None:
     log, plain, now = WriterLog(0), [], 0
     for gap, count, many in steps:
@@ -32,6 +34,7 @@ def test_it_is_a_list_that_forgets_its_start(steps: list[tuple[int, int, bool]],
         middle = now // 2
         assert log.until(middle, log.first) == log.first + sum(stamp <= middle for stamp in kept)
         assert len(log._timestamps) <= max(LEAST_ROOM, 4 * len(log), 2 * (len(log) + count))
+    assert log.end == len(plain) > 0
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
@@ -16,8 +16,17 @@ from headway.merge.scale_gate import ScaleGate
 from headway.merge.slack_gate import SlackScaleGate
 from merge.gates import READERS, WRITERS, Paper, Player, Step, compatible_order, dense_streams, row, scripts
 
-slacks = st.sampled_from([0, 1, 5, 20, inf])
-some = settings(max_examples=100)
+ends = st.sampled_from([0, 1, 5, 20])
+slacks = ends | st.just(inf)
+
+
+def come_late(player: Player) -> list[Row]:
+    """Writer 0 goes ahead of all by more than the slack and is read; then comes writer 1. All that is read."""
+    newest = max(player.now)
+    player.write(0, [newest + 1 - player.now[0], 100])
+    rows = [one for reader in range(READERS) for one in player.play(("read many", reader, None))]
+    player.write(1, [0])
+    return rows + [one for reader in range(READERS) for one in player.play(("read many", reader, None))]
 
 
 def both(slt_ms: float) -> tuple[Player, Player, Paper]:
@@ -26,18 +35,17 @@ def both(slt_ms: float) -> tuple[Player, Player, Paper]:
 
 
 @pytest.mark.parametrize("ahead", [1, scale_gate.AHEAD_FROM])
-@some
 @given(scripts, slacks)
 def test_it_does_what_the_papers_algorithms_do(ahead: int, script: list[Step], slt_ms: float) -> None:
     """Also where single reads are served from a batch as soon as two tuples are ready."""
     ours, plain, _ = both(slt_ms)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scale_gate, "AHEAD_FROM", ahead)
-        for step in script:
-            assert ours.play(step) == plain.play(step)
+        out = [ours.play(step) for step in script]
+    assume(any(out))
+    assert out == [plain.play(step) for step in script]
 
 
-@some
 @given(scripts, st.lists(slacks, min_size=1))
 def test_it_does_so_while_the_slack_is_tuned(script: list[Step], tuned: list[float]) -> None:
     ours, plain, paper = both(tuned[0])
@@ -48,38 +56,39 @@ def test_it_does_so_while_the_slack_is_tuned(script: list[Step], tuned: list[flo
         assert ours.play(step) == plain.play(step)
 
 
-@some
 @given(scripts, slacks)
 def test_property_1_nothing_is_slack_ready_while_all_writers_keep_up(script: list[Step], slt_ms: float) -> None:
     ours, plain, paper = both(slt_ms)
-    for step in script:
+    flags: list[Flag] = []  # of what comes out while all keep up
+    level: list[Step] = [("write", writer, [1]) for writer in range(WRITERS)]
+    for step in [*level, ("read many", 0, None), *script]:
         plain.play(step)
-        for one in ours.play(step):
-            assert paper.spread_ms > slt_ms or not one.flag & Flag.SLACK_READY
+        flags += [one.flag for one in ours.play(step) if paper.spread_ms <= slt_ms]
+    assert flags and not any(flag & Flag.SLACK_READY for flag in flags)
 
 
-@some
-@given(scripts, slacks)
+@given(scripts, ends)
 def test_property_2_nothing_is_late_before_something_was_slack_ready(script: list[Step], slt_ms: float) -> None:
     player = Player(SlackScaleGate(WRITERS, READERS, slt_ms))
     for step in script:
         player.play(step)
-    for rows in player.got:
-        late = [n for n, row in enumerate(rows) if row.flag & Flag.LATE]
-        slack = [n for n, row in enumerate(rows) if row.flag == Flag.SLACK_READY]
-        assert not late or min(slack) < min(late)
+    come_late(player)
+    for reader in range(READERS):
+        late = [n for n, row in enumerate(player.got[reader]) if row.flag & Flag.LATE]
+        slack = [n for n, row in enumerate(player.got[reader]) if row.flag == Flag.SLACK_READY]
+        assert min(slack) < min(late)
 
 
-@some
-@given(scripts, slacks)
+@given(scripts, ends)
 def test_property_3_what_is_late_has_no_slack_left(script: list[Step], slt_ms: float) -> None:
     player = Player(SlackScaleGate(WRITERS, READERS, slt_ms))
+    ages: list[int] = []  # of what is late
     for step in script:
-        for one in player.play(step):
-            assert not one.flag & Flag.LATE or max(player.now) - one.timestamp > slt_ms
+        ages += [max(player.now) - one.timestamp for one in player.play(step) if one.flag & Flag.LATE]
+    ages += [max(player.now) - one.timestamp for one in come_late(player) if one.flag & Flag.LATE]
+    assert min(ages) > slt_ms
 
 
-@some
 @given(scripts, st.sampled_from([10, 20]), st.integers(0, 2**32))
 def test_theorem_after_a_compatible_stretch_it_is_the_deterministic_merge_again(
     script: list[Step], slt_ms: int, seed: int
@@ -130,7 +139,6 @@ def test_the_same_streams_in_200_interleavings_give_the_same_output_bit_by_bit()
     assert output == repr([row(key, Flag.READY) for key in expected]).encode()
 
 
-@some
 @given(scripts, slacks)
 def test_nothing_is_lost_and_nothing_comes_twice(script: list[Step], slt_ms: float) -> None:
     player = Player(SlackScaleGate(WRITERS, READERS, slt_ms))
@@ -149,12 +157,12 @@ def test_nothing_is_lost_and_nothing_comes_twice(script: list[Step], slt_ms: flo
     )
 
 
-@some
 @given(scripts)
 def test_without_an_end_to_its_slack_it_is_a_scale_gate(script: list[Step]) -> None:
     endless, scale = Player(SlackScaleGate(WRITERS, READERS, inf)), Player(ScaleGate(WRITERS, READERS))
-    for step in script:
-        assert endless.play(step) == scale.play(step)
+    out = [endless.play(step) for step in script]
+    assume(any(out))
+    assert out == [scale.play(step) for step in script]
 
 
 def test_of_equal_timestamps_the_earlier_writers_must_have_come_first() -> None:

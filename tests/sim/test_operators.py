@@ -76,7 +76,7 @@ def test_no_query_starves(order: str) -> None:
     """Below saturation every query's windows come out, none later than a few cycles after its delay."""
     e = engine(order, queries=8, rate=5_000)
     e.run(60, warm_s=30)
-    assert all(swept >= 60_000 - 3_000 - 3_000 for swept in e.views.swept)
+    assert min(e.views.swept) >= 60_000 - 3_000 - 3_000
 
 
 @pytest.mark.parametrize("workload", PIPELINES)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from pyspark.sql import functions as F
-from scripted import Stage, wait_until
 
 import headway as hw
+from spark.scripted import Stage, wait_until
 
 STEPS = 10
 ROWS = 6_000  # of a window

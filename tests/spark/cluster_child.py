@@ -43,7 +43,7 @@ def queries(rt: hw.Runtime, folder: Path) -> dict[str, DataFrame]:
     spark = rt.spark
 
     def rows(kind: str | None = None) -> DataFrame:
-        found = spark.readStream.schema(SCHEMA).json(str(folder / "rows"))
+        found: DataFrame = spark.readStream.schema(SCHEMA).json(str(folder / "rows"))
         return found if kind is None else found.where(F.col("kind") == kind)
 
     slow = rt.watermark(rows().where(F.expr(SLOW)), "ts", "1 second", late=str(folder / "late"))

@@ -7,12 +7,11 @@ import os
 import sys
 import threading
 
-from checkpoint_child import gateway
-
 from headway.errors import SettingError
 from headway.lease.created import CreatedLease
 from headway.lease.keeper import Keeper
 from headway.spark.hadoop_files import HadoopFiles
+from spark.checkpoint_child import gateway
 
 
 def main(checkpoint: str, who: str, expiry_s: float) -> None:

@@ -16,6 +16,7 @@ from headway.model.message import Use
 from headway.model.status import QueryStatus
 from headway.model.time import EventMs, WallMs
 from headway.model.view import QueryView, Snapshot
+from headway.spark.plane import Plane
 
 PATIENCE_S = 100
 SCHEMA = "ts timestamp, k int, v double"
@@ -36,13 +37,33 @@ class Script:
         return Hold(WallMs(snap.now + 1000), because="the test says nothing")
 
 
-def wait_until(true: Callable[[], Any], what: str, query: Any = None) -> None:
+def wait_until(true: Callable[..., Any], what: str, query: Any = None) -> None:
     end = time.monotonic() + PATIENCE_S
     while not true():
         if query is not None and query.exception() is not None:
             raise query.exception()
         assert time.monotonic() < end, f"waited in vain for {what}"
         time.sleep(0.01)
+
+
+def plane_of(rt: hw.Runtime) -> Plane:
+    """The controller's side of a runtime whose order is gated."""
+    assert rt.plane is not None
+    return rt.plane
+
+
+def told_of(rt: hw.Runtime, name: str) -> QueryStatus:
+    """A query, as the runtime tells of it."""
+    told = rt.status().query(name)
+    assert told is not None, f"nothing is told of {name!r}"
+    return told
+
+
+def view_of(rt: hw.Runtime, name: str) -> QueryView:
+    """A query, as a policy sees it."""
+    view = told_of(rt, name).view
+    assert view is not None, f"no policy sees {name!r}"
+    return view
 
 
 class Stage:
@@ -54,7 +75,8 @@ class Stage:
         self.spark, self.folder, self.schema = spark, folder, schema
         self.script = Script()
         self.rt = hw.Runtime(spark, self.script, journal=folder / "journal.db")
-        self.rt.plane.post(Use(guards=()))  # what a policy may wish is tested elsewhere; here the channel is
+        self.plane = plane_of(self.rt)
+        self.plane.post(Use(guards=()))  # what a policy may wish is tested elsewhere; here the channel is
         self.inputs = list(inputs)
         for name in inputs:
             (folder / name).mkdir(exist_ok=True)
@@ -85,20 +107,23 @@ class Stage:
 
     @property
     def at_gate(self) -> bool:
-        told = self.told
+        told = self.rt.status().query(self.query.name)
         return told is not None and told.state == "at the gate"
 
     @property
-    def told(self) -> QueryStatus | None:
-        """The query, as the runtime tells of it."""
-        return self.rt.status().query(self.query.name)
+    def told(self) -> QueryStatus:
+        return told_of(self.rt, self.query.name)
 
     @property
     def view(self) -> QueryView:
-        """The query, as a policy sees it."""
-        told = self.told
-        assert told is not None and told.view is not None
-        return told.view
+        return view_of(self.rt, self.query.name)
+
+    @property
+    def batch(self) -> int:
+        """The number of the last batch."""
+        last = self.told.last
+        assert last is not None
+        return last.number
 
     def step(self, watermark_s: float | None = None) -> None:
         """Let one batch through, announcing a watermark (in seconds), and wait until it is done."""
@@ -114,7 +139,7 @@ class Stage:
     def notes(self) -> list[str]:
         from headway.loop.journal import JournalReader
 
-        self.rt.plane.journal._pause.set()
+        self.plane.journal._pause.set()
         return [text for _, text in JournalReader(self.folder / "journal.db").notes(self.query.name)]
 
     def out(self) -> list[str]:

@@ -38,7 +38,8 @@ def answered(spark: Any, vector: Vector) -> Answer:
         products = (sums.u, sums.uu, sums.uy, sums.uyy, sums.uyyy, sums.uuy, sums.uuyy)
         row = getattr(ours, vector.kind)(sums.n, *products)
     read = (row.getDouble, row.getDouble, row.getDouble, row.getLong, row.getDouble, row.getBoolean)
-    return Answer(*(None if row.isNullAt(i) else get(i) for i, get in enumerate(read)))
+    figures: list[Any] = [None if row.isNullAt(i) else get(i) for i, get in enumerate(read)]
+    return Answer(*figures)
 
 
 @pytest.mark.parametrize("vector", VECTORS.values(), ids=VECTORS.keys())

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 from pyspark.sql import functions as F
-from scripted import Stage, wait_until
 
 import headway as hw
 from headway.loop.journal import JournalReader
 from headway.loop.sampler import Sampler
 from headway.model.offset import Sampled
 from headway.model.sampling import Sampling, StreamView
+from spark.scripted import Stage, wait_until
 
 pytestmark = pytest.mark.spark
 Z = 1.959964
@@ -69,7 +69,8 @@ def answers(stage: Stage, frame: Any, *rows: list[dict[str, Any]]) -> list[Any]:
     stage.step(3.0 * len(rows))
     stage.put("a", [{"ts": 100.0, "k": 0, "v": 0.0}])
     stage.step()
-    return stage.spark.table("staged").orderBy("window").collect()
+    out: list[Any] = stage.spark.table("staged").orderBy("window").collect()
+    return out
 
 
 def window(frame: Any, *keys: str) -> Any:
@@ -79,7 +80,8 @@ def window(frame: Any, *keys: str) -> Any:
 def picked(stage: Stage, rate: float) -> list[Any]:
     """The rows that a sample of this rate has, worked out by a batch query of its own."""
     chance = "shiftrightunsigned(xxhash64('headway', ts, k, v), 11) / 9007199254740992D"
-    return stage.static("a").where(f"ts < timestamp'1970-01-01 00:00:03Z' and {chance} < {rate}").collect()
+    rows: list[Any] = stage.static("a").where(f"ts < timestamp'1970-01-01 00:00:03Z' and {chance} < {rate}").collect()
+    return rows
 
 
 def test_the_hash_of_a_row_says_whether_it_is_taken_and_its_bound_is_that_of_the_books(stage: Stage) -> None:
@@ -126,9 +128,9 @@ def test_rates_by_place_and_a_window_that_is_not_all_there(stage: Stage, monkeyp
     """What an offset says is what Spark does: less of later sub-streams is there, so more of them is taken."""
     arrived, share, seen, unsure = (1.0, 0.9, 0.8, 0.6, 0.2), 0.3, 0.7, 0.04
     plain = {"share": share, "seen": seen, "unsure": unsure, "z": Z, "widest": 4.5}
+    millionths: dict[str, Any] = {name: round(1e6 * part) for name, part in plain.items()}
     told = Sampled(
-        **{name: round(1e6 * part) for name, part in plain.items()},
-        sub_ms=600, every_ms=3_000, arrived=tuple(round(1e6 * part) for part in arrived),
+        **millionths, sub_ms=600, every_ms=3_000, arrived=tuple(round(1e6 * part) for part in arrived),
     )  # fmt: skip
     monkeypatch.setattr(Sampler, "offset", lambda *_: told)
     asked = [hw.approx.mean("v").alias("mean"), hw.approx.sum("v").alias("sum"), hw.approx.collect("ts", "v").alias("all")]
@@ -245,7 +247,7 @@ def test_after_a_restart_what_was_known_of_the_stream_is_known(spark: Any, tmp_p
         first.put("a", made(6_000, seed=s, start=3.0 * s))
         first.step(3.0 * s + 3)
     was = first.told.inputs[0].sampling
-    assert was.share < 0.5
+    assert was is not None and was.share < 0.5
     first.close()
     with (tmp_path / "checkpoint" / ".headway.seen").open("a") as file:
         file.write('{"batch": 99, "inp')  # as a crash leaves it
@@ -348,8 +350,11 @@ def test_a_kill_in_the_middle_of_a_batch_changes_no_estimate(tmp_path: Path) -> 
 def child(folder: Path, kill_at: int = -1) -> int:
     folder.mkdir(exist_ok=True)
     command = [sys.executable, str(Path(__file__).with_name("approximate_child.py")), str(folder), str(kill_at)]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with (folder / "log").open("ab") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )  # fmt: skip
         try:
             return process.wait(timeout=300)
         finally:
@@ -363,7 +368,7 @@ def test_without_the_gate_a_sample_goes_on_by_its_rows_and_its_bounds_stay_as_wi
     stage.start(frame)
     stage.put("a", parts[0])
     stage.step()
-    stage.rt.plane.gate.close()
+    stage.plane.gate.close()
     for part in (*parts[1:], [{"ts": 100.0, "k": 0, "v": 0.0}]):
         stage.put("a", part)
     wait_until(lambda: len(stage.out()) == 3, "the windows", stage.query)

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
-from test_jvm import HADOOP, Folder
 
 from headway.spark import jvm
+from spark.test_jvm import HADOOP, Folder
 
 pytestmark = pytest.mark.spark
 CHILD = Path(__file__).with_name("checkpoint_child.py")

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import wait_until
-from test_submit import submitted
 
 from headway.spark.jvm import EXTENSIONS, JAR
 from headway_lab.harness.standalone import StandaloneCluster, environment, standalone
+from spark.scripted import wait_until
+from spark.test_submit import submitted
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 START_MS = int(START.timestamp() * 1000)
@@ -182,7 +182,7 @@ def on_cluster(cluster: StandaloneCluster, folder: Path, *args: str, **given: An
     """`spark-submit` in client mode, which is the only one that Spark has for Python on such a cluster."""
     small = [part for key, value in SMALL.items() for part in ("--conf", f"{key}={value}")]
     own = environment(folder) | {"PYSPARK_PYTHON": bare_python(folder), "TMPDIR": str(folder)}
-    changed = {key: value for key, value in own.items() if os.environ.get(key) != value}
+    changed: dict[str, Any] = {key: value for key, value in own.items() if os.environ.get(key) != value}
     return submitted(folder, *small, *args, master=cluster.url, **changed, **given)
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from delta_child import FILES, SECONDS, transactions
-from test_cluster import on_cluster
-from test_submit import submitted
 
 import headway as hw
 from headway.kafka.jars import fetched
 from headway.spark import delta
 from headway.spark.jvm import EXTENSIONS, JAR
 from headway_lab.harness.standalone import standalone
+from spark.delta_child import FILES, SECONDS, transactions
+from spark.test_cluster import on_cluster
+from spark.test_submit import submitted
 
 CHILD = Path(__file__).with_name("delta_child.py")
 CHECK = "spark.sql.streaming.stateStore.commitValidation.enabled"

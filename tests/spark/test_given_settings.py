@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import headway as hw
-from headway.spark import given, session
+from headway.spark import given, jvm, session
 from headway.spark.jvm import EXTENSIONS, JAR
 from headway.spark.profile import INTERPRETED, TUNED
 
@@ -78,7 +78,7 @@ def test_in_a_jvm_without_the_jar_what_needs_it_is_left_out_and_said(
     monkeypatch.setattr(session, "settings", lambda builder: {"spark.jars": "/house.jar"})
     monkeypatch.setattr(session, "jvm_is_up", lambda: True)
     monkeypatch.setattr(session, "running_jvm", lambda: None)
-    monkeypatch.setattr(session.jvm, "in_jvm", lambda running: False)
+    monkeypatch.setattr(jvm, "in_jvm", lambda running: False)
     set_ = tuned(Builder())
     assert set_.keys().isdisjoint({"spark.jars", "spark.sql.extensions"})
     assert capsys.readouterr().err.count("--jars $(headway jar)") == 1

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import wait_until
 
 import headway as hw
 from headway.errors import SettingError
@@ -21,6 +20,7 @@ from headway_lab.experiments.silence.run import every_second_event, held_back, s
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.replay import replay
 from headway_lab.workloads.ysb import Ysb
+from spark.scripted import told_of, view_of, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 # Rows are sent by threads of this process, which are held up now and then: patience is much longer than their delay, 200 ms.
@@ -137,7 +137,7 @@ def test_a_partition_that_stops_and_comes_back_with_what_it_owes(
         for sender in senders:
             sender.join()
         missing = sum(true - got for got, true in wrong(one, emitted(spark, name), until).values())
-        seen = sum(i.late for i in rt.status().query(name).inputs)
+        seen = sum(i.late for i in told_of(rt, name).inputs)
         if loses:
             assert missing > 0 and seen >= missing, "what is not counted is counted as late; clicks are late as well"
         else:
@@ -214,14 +214,15 @@ def test_two_topics_of_different_rate_and_delay_are_joined_exactly(spark: Any, k
         for sender in senders:
             sender.join()
         until = streams["slow"].epoch_ms + 6_000
-        true = _pairs(*(s.feed(s.epoch_ms, s.epoch_ms + 9_000) for s in streams.values()), until)
+        quick, slow = (s.feed(s.epoch_ms, s.epoch_ms + 9_000) for s in streams.values())
+        true = _pairs(quick, slow, until)
 
         def found() -> list[tuple[int, int, str]]:
             return [(r.a, r.b, r.ad) for r in spark.table("paired").where(f"greatest(a, b) < {until}").collect()]
 
         wait_until(lambda: len(found()) >= len(true), "all pairs", query)
         assert sorted(found()) == true and late(rt) == 0
-        view = rt.status().query("paired").view
+        view = view_of(rt, "paired")
         rates = {i.name: i.rows_per_s for i in view.inputs}
         assert rates["quick"] > 2 * rates["slow"] and view.patience_ms == 900
         delays = {i.name: i.delay.mean_ms for i in view.inputs if i.delay is not None}
@@ -254,7 +255,7 @@ def test_rows_that_cannot_be_read_are_counted(spark: Any, kafka: str, tmp_path: 
         until = (one.epoch_ms + 3_000) // WINDOW_MS * WINDOW_MS
         wait_until(lambda: last_end(spark, "garbled") >= until, "three windows", query)
         assert wrong(one, emitted(spark, "garbled"), until) == {}
-        (told,) = rt.status().query("garbled").inputs
+        (told,) = told_of(rt, "garbled").inputs
         assert told.timeless == 4
         wait_until(lambda: len(list(folder.glob("*.parquet"))) > 0, "the folder of unread rows", query)
         assert spark.read.parquet(str(folder)).count() == 4

@@ -11,15 +11,15 @@ import psutil
 import pyspark
 import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
-from scripted import wait_until
-from two_brokers import join
 
 from headway.errors import SettingError
 from headway.kafka import broker, jars, topics
 from headway.loop.partitions import Partitions
-from headway.model.message import Reached
+from headway.model.message import Message, Reached
 from headway.spark import jvm
 from headway.spark.kafka import PartitionWatch, Subscription
+from spark.scripted import wait_until
+from spark.two_brokers import join
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
@@ -46,6 +46,10 @@ class Jvm:
 
 class Told(list[Reached]):
     """What the controller would have been told."""
+
+    def post(self, message: Message) -> None:
+        assert isinstance(message, Reached)
+        self.append(message)
 
     def of(self, wanted: Subscription) -> list[Reached]:
         return [seen for seen in list(self) if seen.source == wanted.key]
@@ -81,7 +85,7 @@ def told() -> Told:
 
 @pytest.fixture
 def watch(java: Any, told: Told) -> Iterator[PartitionWatch]:
-    made = PartitionWatch(java, told.append)
+    made = PartitionWatch(java, told.post)
     yield made
     made.close()
 
@@ -230,7 +234,7 @@ def test_one_broker_waits_for_no_other(java: Any, other: broker.Broker, told: To
     stuck = threading.Event()
 
     def post(seen: Any) -> None:
-        told.append(seen)
+        told.post(seen)
         if seen.source == slow.key:
             stuck.wait()
 
@@ -248,7 +252,7 @@ def test_one_broker_waits_for_no_other(java: Any, other: broker.Broker, told: To
 
 def test_to_close_it_does_not_take_a_broker_that_answers(java: Any, other: broker.Broker, told: Told) -> None:
     topics.create(other.address, "closed", 1)
-    watch, wanted = PartitionWatch(java, told.append), reading(other.address, "closed")
+    watch, wanted = PartitionWatch(java, told.post), reading(other.address, "closed")
     watch.add(wanted)
     wait_until(lambda: told.ends(wanted) == {0: 0}, "a first look")
     psutil.Process(other.pid).suspend()
@@ -264,7 +268,7 @@ def test_what_goes_wrong_in_a_look_is_said_once_and_ends_nothing(
     broken = threading.Event()
 
     def post(seen: Any) -> None:
-        told.append(seen)
+        told.post(seen)
         if broken.is_set():
             raise LookupError("a bad answer")
 
@@ -286,7 +290,7 @@ def test_when_the_jvm_is_gone_the_watcher_says_so_and_ends(
 ) -> None:
     topics.create(kafka, "orphaned", 1)
     doomed = Jvm()
-    watch, wanted = PartitionWatch(doomed.session, told.append), reading(kafka, "orphaned", **{"client.id": "orphan"})
+    watch, wanted = PartitionWatch(doomed.session, told.post), reading(kafka, "orphaned", **{"client.id": "orphan"})
     watch.add(wanted)
     wait_until(lambda: told.ends(wanted) == {0: 0}, "a first look")
     (thread,) = [broker._thread for broker in watch._brokers.values()]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import Stage
 
 import headway as hw
 from headway.model.status import InputStatus, QueryStatus
 from headway.model.time import WallMs
 from headway.spark import jvm, late
+from spark.scripted import Stage
 
 Shape = tuple[float, float]  # of windows: their size and their slide, in seconds
 SHAPES = {"tumbling": (3, 3), "sliding": (5, 2)}

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import Stage
 
 import headway as hw
 from headway.policy.order import Stock
 from headway.spark import late
+from spark.scripted import Stage
 
 pytestmark = pytest.mark.spark
 SAID = "headway: late rows cannot be kept in "

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import wait_until
 
 import headway as hw
+from headway.model.declared import order_declares
 from headway.policy.load import KINDS, order_policy
 from headway.sim.delays import Uniform
 from headway_lab.workloads.events import events
 from headway_lab.workloads.ysb import Ysb
+from spark.scripted import view_of, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -47,7 +48,7 @@ def test_six_sources_lose_no_row_though_spark_may_ask_them_before_the_gate(spark
         frames = [rt.watermark(events(spark, s), "event_time", "300 ms", arrival="arrival") for s in streams]
         union = frames[0].union(frames[1]).union(frames[2]).union(frames[3]).union(frames[4])
         query = rt.start(views(union).writeStream.format("memory"), name="six", checkpoint=str(tmp_path / "cp"))
-        assert not rt.status().query("six").view.ahead
+        assert not view_of(rt, "six").ahead
         wait_until(lambda: spark.table("six").count() >= 4, "four windows", query)
         late = late_rows(rt)
     got = {r.e: r.n for r in spark.table("six").collect()}
@@ -69,7 +70,7 @@ def test_two_inputs_of_different_delay_are_joined_under_one_grant(spark: Any, tm
         joined = left.join(right, on)
         query = rt.start(joined.writeStream.format("memory"), name="joined", checkpoint=str(tmp_path / "cp"))
         wait_until(lambda: spark.table("joined").count() >= 3, "three pairs", query)
-        view = rt.status().query("joined").view
+        view = view_of(rt, "joined")
         assert view.patience_ms == 900
         assert {i.name for i in view.inputs} == {"quick", "slow"}
         assert late_rows(rt) == 0
@@ -81,17 +82,18 @@ def test_every_policy_counts_exactly(spark: Any, tmp_path: Path, kind: str) -> N
         streams = [stream(7, offset_ms=0), stream(8, offset_ms=700)]
         queries = []
         for i, one in enumerate(streams):
-            arrival = {"arrival": "arrival"} if rt.order.gated else {}
+            arrival: dict[str, Any] = {"arrival": "arrival"} if order_declares(rt.order).gated else {}
             frame = one.counts(rt.watermark(events(spark, one), "event_time", "300 ms", **arrival))
             name = f"exact_{kind.replace('-', '_')}_{i}"
             queries.append(rt.start(frame.writeStream.format("memory"), name=name, checkpoint=str(tmp_path / name)))
 
         def ends(name: str) -> int:
-            return spark.table(name).select("window").distinct().count()
+            return int(spark.table(name).select("window").distinct().count())
 
         for query in queries:
             wait_until(lambda q=query: ends(q.name) >= 2, "two windows", query)
         names = [q.name for q in queries]
+    assert len(names) == 2
     for name, one in zip(names, streams, strict=True):
         rows = spark.table(name).selectExpr("unix_millis(window.end)", "campaign_id", "count").collect()
         assert rows

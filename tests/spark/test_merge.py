@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import Stage, wait_until
 
 import headway as hw
 from headway.spark.merge_order import Bucket
@@ -23,6 +22,7 @@ from headway_lab.experiments.merge.run import (
     streams,
     truth,
 )
+from spark.scripted import Stage, wait_until
 
 pytestmark = pytest.mark.spark
 INTERLEAVINGS = 3

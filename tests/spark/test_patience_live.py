@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import wait_until
 
 import headway as hw
 from headway.model.patience import PatiencePolicy
 from headway.sim.delays import Delay, Uniform
 from headway_lab.workloads.events import events
 from headway_lab.workloads.ysb import Ysb
+from spark.scripted import view_of, wait_until
 
 pytestmark = pytest.mark.spark
 WINDOW_MS = 1_000
@@ -62,7 +62,7 @@ def test_a_quantile_comes_down_to_what_the_stream_needs(spark: Any, tmp_path: Pa
         marked = rt.watermark(events(spark, one), "event_time", hw.patience.Quantile(0.9, start="2 s"), arrival="arrival")
         query = rt.start(rows(marked).writeStream.format("memory"), name="quantile", checkpoint=str(tmp_path / "cp"))
         wait_until(lambda: spark.table("quantile").count() >= 4, "four windows", query)
-        assert 100 <= rt.status().query("quantile").view.patience_ms < 1_000
+        assert 100 <= view_of(rt, "quantile").patience_ms < 1_000
         late = late_rows(rt)
     got = {r.e: r.n for r in spark.table("quantile").collect()}
     missing = sum(n - got.get(end, 0) for end, n in truth([one], max(got)).items())
@@ -71,7 +71,8 @@ def test_a_quantile_comes_down_to_what_the_stream_needs(spark: Any, tmp_path: Pa
 
 def test_another_patience_goes_on_where_the_checkpoint_is(spark: Any, tmp_path: Path) -> None:
     one = stream(4, Uniform(0, 200))
-    out, ends = str(tmp_path / "out"), []
+    out = str(tmp_path / "out")
+    ends: list[Any] = []
 
     def written() -> list[Any]:
         there = Path(out, "_spark_metadata").is_dir()

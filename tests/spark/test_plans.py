@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Stage
+
+from spark.scripted import Stage
 
 pytestmark = pytest.mark.spark
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F
-from scripted import wait_until
 
 import headway as hw
+from spark.scripted import wait_until
 
 pytestmark = pytest.mark.spark
 OLD_S = 1_600_000_000  # a replay of rows from 2020
@@ -100,7 +100,7 @@ def test_a_live_stream_goes_on_after_a_row_from_the_year_9999_also_after_a_resta
         return rt.start(writer, name=name, checkpoint=str(tmp_path / "checkpoint"))
 
     def out() -> int:
-        return spark.read.schema("e long, n long").json(str(tmp_path / "out")).count()
+        return int(spark.read.schema("e long, n long").json(str(tmp_path / "out")).count())
 
     query = start()
     wait_until(lambda: out() >= 1, "a window", query)

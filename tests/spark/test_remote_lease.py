@@ -28,7 +28,7 @@ class Child:
     """One of the processes; with its JVM it is a group of its own."""
 
     def __init__(self, *command: object) -> None:
-        path = os.pathsep.join([str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
         env = {**os.environ, "PYTHONPATH": path}
         self._process = subprocess.Popen([sys.executable, *map(str, command)], env=env, **NEW_GROUP)  # type: ignore[call-overload]
 

@@ -153,7 +153,9 @@ class Model:
 
 def stamp(event: float | None) -> str | None:
     """With microseconds, as far as `event` has a fraction."""
-    return event and (datetime.fromtimestamp(BASE / 1000, UTC) + timedelta(microseconds=round(event * 1000))).isoformat()
+    if event is None:
+        return None
+    return (datetime.fromtimestamp(BASE / 1000, UTC) + timedelta(microseconds=round(event * 1000))).isoformat()
 
 
 @pytest.fixture

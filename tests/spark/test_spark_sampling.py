@@ -48,7 +48,7 @@ def test_its_sums_are_those_of_sub_streams_and_groups(spark: Any) -> None:
     parts = frame.where("ts is not null").selectExpr(
         "unix_millis(ts) div 100 as cell", "k", "v", "cast(unix_millis(came) - unix_millis(ts) as double) as d"
     )  # fmt: skip
-    sums = [F.count("v"), *map(F.sum, ("d", F.expr("d * d"), "v", F.expr("v * v"), F.expr("v * v * v"), F.expr("d * v")))]
+    sums = [F.count("v"), *(F.sum(F.expr(x)) for x in ("d", "d * d", "v", "v * v", "v * v * v", "d * v"))]
     seen = told(frame)
     assert sorted(map(tuple, seen["subs"])) == sorted(map(tuple, parts.groupBy("cell").agg(*sums).collect()))
     of_keys = parts.groupBy("k").agg(F.count("v"), F.sum("v"), F.sum(F.expr("v * v"))).collect()

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Stage, wait_until
-from test_live import per_window, stream, views
 
 import headway as hw
 from headway.errors import SettingError
@@ -21,7 +19,8 @@ from headway.model.status import QueryStatus
 from headway.model.view import Snapshot
 from headway.spark import supervisor
 from headway_lab.workloads.events import events
-from spark.channel.test_channel import counts
+from spark.scripted import Stage, counts, plane_of, wait_until
+from spark.test_live import per_window, stream, views
 
 pytestmark = pytest.mark.spark
 
@@ -81,9 +80,9 @@ def test_a_policy_that_raises_now_and_then_costs_no_row_and_gates_on(spark: Any,
         frame = rt.watermark(events(spark, one), "event_time", "300 ms", arrival="arrival")
         query = rt.start(views(frame).writeStream.format("memory"), name="unsteady", checkpoint=str(tmp_path / "cp"))
         for n in range(1, 3):
-            wait_until(lambda n=n: spark.table("unsteady").count() >= 2 * n, "windows", query)  # type: ignore[misc]
+            wait_until(lambda n=n: spark.table("unsteady").count() >= 2 * n, "windows", query)
             Unsteady.wrong.set()
-            wait_until(lambda n=n: rt.status().controller_restarts == n, "a failure", query)  # type: ignore[misc]
+            wait_until(lambda n=n: rt.status().controller_restarts == n, "a failure", query)
         wait_until(lambda: spark.table("unsteady").count() >= 7, "windows after that", query)
         status, late = rt.status(), rt.late_counts()
     assert status.policy == "Unsteady" and status.queries[0].state in ("at the gate", "in a batch")
@@ -100,14 +99,15 @@ def test_a_query_that_failed_and_is_started_again_by_hand_at_once_is_let_through
         first = begin(rt, "again", tmp_path, broken)
         with contextlib.suppress(Exception):
             first.awaitTermination(60)
-        starts = rt.plane.starting.start
+        starting = plane_of(rt).starting
+        starts = starting.start
 
         def noticed(*args: Any) -> Any:
             query = starts(*args)
             rt._queries.supervisor.look()
             return query
 
-        monkeypatch.setattr(rt.plane.starting, "start", noticed)
+        monkeypatch.setattr(starting, "start", noticed)
         second = begin(rt, "again", tmp_path)
         wait_until(lambda: batches(rt, "again") >= 3, "batches of the new run", second)
 
@@ -300,7 +300,7 @@ def test_one_query_that_cannot_be_stopped_leaves_no_other_running(
     monkeypatch.setattr(stubborn, "stop", broken_stop)
     with pytest.raises(TimeoutError, match="I stay"):
         rt.stop()
-    assert not meek.isActive and not rt.plane.supervision.thread.is_alive()
+    assert not meek.isActive and not plane_of(rt).supervision.thread.is_alive()
     rt.stop()
     stop()
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import Stage, counts
 
 import headway as hw
 from headway.model.view import QueryView
 from headway.spark import jvm, launch
 from headway.spark.channel.control import CAN_END
 from headway.spark.writer import field_of
+from spark.scripted import Stage, counts
 
 pytestmark = pytest.mark.spark
 

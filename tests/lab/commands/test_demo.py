@@ -14,8 +14,7 @@ from headway_lab.harness.suite import Segment
 @pytest.mark.spark
 def test_a_small_demo_measures_and_reports(spark: Any, tmp_path: Path) -> None:
     setting = Setting(queries=2, rate=50, seconds=6, settle=3)
-    tuned = Bench(spark, sessions={True: spark})  # the tests' session is tuned and knows the clock already
-    runs = demo._measure(tuned, [Segment((policy,), setting, 1) for policy in demo.POLICIES])
+    runs = demo._measure(Bench(spark), [Segment((policy,), setting, 1) for policy in demo.POLICIES])
     assert [run["policy"] for run in runs] == ["stock-tuned", "klink"]
     assert all(len(run["due_ms"]) == len(run["latencies_ms"]) == run["windows"] for run in runs)
     assert all(run["wrong"] == run["late_rows"] == 0 and run["windows"] >= 4 for run in runs)

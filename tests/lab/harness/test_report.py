@@ -1,6 +1,7 @@
 """The page can be read without explanation and without a network."""
 
 import re
+from typing import Any
 
 from headway_lab.harness.claims import load
 from headway_lab.harness.report import COLOURS, page
@@ -8,7 +9,7 @@ from headway_lab.harness.setting import Setting
 from headway_lab.harness.verdicts import judge
 from lab.harness.ledgers import record
 
-WINDOWS = {"latencies_ms": [100.0, 120.0, 90.0], "due_ms": [10, 3_010, 6_010]}
+WINDOWS: dict[str, Any] = {"latencies_ms": [100.0, 120.0, 90.0], "due_ms": [10, 3_010, 6_010]}
 
 
 def test_single_windows_are_drawn_over_time() -> None:

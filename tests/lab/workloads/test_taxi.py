@@ -48,7 +48,7 @@ def possible(trip: dict[str, Any]) -> bool:
     miles, seconds = trip["distance"], trip["seconds"]
     if not (0 < miles <= 100 and trip["fare"] >= 0 and 0 < seconds <= 10_800):
         return False
-    return round(miles * 100) * 36 <= seconds * 100
+    return bool(round(miles * 100) * 36 <= seconds * 100)
 
 
 def counted(feed: Feed, size_ms: int, slide_ms: int) -> dict[Pane, Sums]:

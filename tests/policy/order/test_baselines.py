@@ -1,6 +1,7 @@
 """What each baseline of the paper looks at, and the reason it gives."""
 
 from headway.model.decision import Grant, Hold, OrderPolicy
+from headway.model.time import WallMs
 from headway.model.view import QueryView
 from headway.policy.order import FirstCome, HighestRate, RoundRobin, StreamBox
 from model.making import NOW, query, snapshot, stream
@@ -37,7 +38,7 @@ def test_stream_box_stays_with_the_earliest_window_until_it_is_through() -> None
 
 def test_a_query_that_read_its_rows_this_millisecond_is_not_polled() -> None:
     decision = FirstCome().decide(snapshot(query("a", granted_at=NOW, waiting_since=NOW)))
-    assert decision == Hold(NOW + 10, because="no query has rows waiting")
+    assert decision == Hold(WallMs(NOW + 10), because="no query has rows waiting")
 
 
 def test_a_watermark_that_another_policy_announced_ahead_keeps_nobody_else_waiting() -> None:

@@ -1,6 +1,7 @@
 """Klink by hand: every number here can be checked with pen and paper, or with a brute-force integral."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +22,8 @@ from model.making import NOW, again, query, snapshot, stream, viewed
 def one_slack(
     now: float, cost: float, low: float, high: float, mean: float, sd: float, release: float, step: float
 ) -> float:
-    columns = [np.array([x], dtype=float) for x in (cost, low, high, mean, sd, release)]
-    return float(expected_slack(now, *columns, step)[0])
+    c, lo, hi, m, s, r = (np.array([x], dtype=float) for x in (cost, low, high, mean, sd, release))
+    return float(expected_slack(now, c, lo, hi, m, s, r, step)[0])
 
 
 # ---- Eq. 8
@@ -150,7 +151,7 @@ def test_a_query_without_history_has_no_slack_at_all() -> None:
 
 
 def test_a_query_without_inputs_is_ranked_by_its_pace() -> None:
-    bare = viewed("a", (), Deadlines((Grid(3_000),)), waiting_since=NOW, granted_at=NOW - 400, fixed_ms=50.0)
+    bare = viewed("a", (), Deadlines((Grid(3_000),)), waiting_since=NOW, granted_at=WallMs(NOW - 400), fixed_ms=50.0)
     assert slack_of(bare) == pytest.approx(600 - 50)
 
 
@@ -178,7 +179,7 @@ def test_ties_break_by_name() -> None:
 
 def test_nothing_due_means_waiting_for_what_is_due_first() -> None:
     decision = Klink().decide(snapshot(query("a", due_in=900), query("b", due_in=400)))
-    assert decision == Hold(NOW + 400, because="b is next, in 400 ms")
+    assert decision == Hold(WallMs(NOW + 400), because="b is next, in 400 ms")
 
 
 def test_a_first_batch_goes_before_everything_overdue() -> None:
@@ -198,13 +199,13 @@ def test_old_rows_are_replayed_as_fast_as_they_come() -> None:
 def test_a_sliding_window_is_due_every_slide() -> None:
     view = query("slides", stream(), deadlines=Deadlines((Grid(1_000, 200),)), announced=NOW - 800, swept=NOW - 800)
     assert view.deadline == NOW + 200 and view.due == NOW + 400
-    assert Klink().decide(snapshot(view)) == Hold(NOW + 400, because="slides is next, in 400 ms")
+    assert Klink().decide(snapshot(view)) == Hold(WallMs(NOW + 400), because="slides is next, in 400 ms")
 
 
 # ---- heavy queries: 10,000 rows/s at 0.1 ms per row make 3 s of work per 3 s window, fixed 100 ms
 
 
-def heavy(**more: object) -> QueryView:
+def heavy(**more: Any) -> QueryView:
     known = {"granted_at": NOW - 900, "fixed_ms": 100.0, "per_row_ms": 0.1}
     return query("heavy", stream(rows_per_s=10_000.0), **(known | more))
 

@@ -1,6 +1,7 @@
 """The laws that every gated order policy obeys; adding one to the list is the whole registration."""
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import assume, given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from headway.estimate.ripe import ripe
 from headway.loop.guards import STANDARD, never_sweep_early
 from headway.model.decision import Decision, Grant, Hold, OrderPolicy
-from headway.model.time import EventMs
+from headway.model.time import EventMs, WallMs
 from headway.model.view import QueryView, Snapshot
 from headway.policy.order import FirstCome, HighestRate, Klink, ResponseRatio, RoundRobin, StreamBox
 from model.making import ALIGNED_MS, NOW, again, query, shifted, snapshots, stream
@@ -143,10 +144,11 @@ def test_the_chosen_query_made_more_urgent_stays_chosen(policy: OrderPolicy, sna
     assume(chosen.due is not None)
     if chosen.live and chosen.swept:
         earlier = periods * chosen.deadlines.period_ms
-        urgent = again(chosen, announced=chosen.announced - earlier, swept=chosen.swept - earlier)
+        announced, swept = EventMs(chosen.announced - earlier), EventMs(chosen.swept - earlier)
+        urgent = again(chosen, announced=announced, swept=swept)
     else:
         assume(not chosen.live and chosen.granted_at is not None)
-        urgent = again(chosen, granted_at=(chosen.granted_at or 0) - ms)
+        urgent = again(chosen, granted_at=WallMs((chosen.granted_at or 0) - ms))
     assume(urgent.due is not None and chosen.due is not None and urgent.due < chosen.due)
     then = policy.decide(with_one_changed(snap, urgent))
     assert isinstance(then, Grant) and then.query == chosen.name
@@ -206,20 +208,25 @@ def test_nobody_at_the_gate_means_nobody_runs(policy: OrderPolicy) -> None:
 @every_order_policy
 def test_a_query_that_never_ran_goes_first(policy: OrderPolicy) -> None:
     fresh = query("new", stream(live=False, frontier=None, rows_per_s=0.0), granted_at=None)
-    decision = policy.decide(Snapshot(NOW, (query("a", due_in=-5_000), again(fresh, waiting_since=NOW - 9_000))))
+    decision = policy.decide(Snapshot(NOW, (query("a", due_in=-5_000), again(fresh, waiting_since=WallMs(NOW - 9_000)))))
     assert isinstance(decision, Grant) and decision.query == "new" and decision.announce is None
 
 
 @every_order_policy
 @pytest.mark.parametrize("many", [1_000, 10_000])
 def test_one_in_thousands_is_found(policy: OrderPolicy, many: int) -> None:
+    decision = policy.decide(crowd_around_a_needle(many))
+    assert isinstance(decision, Grant) and decision.query == "needle"
+
+
+@cache
+def crowd_around_a_needle(many: int) -> Snapshot:
     crowd = [query(f"q{n:05}", due_in=1_000 + n % 7, waiting_since=None if n % 3 else NOW - 5) for n in range(many)]
     urgent = query(
         "needle", stream(rows_per_s=5_000.0), due_in=-10, period_ms=500, granted_at=NOW - 9_000, waiting_since=NOW - 9_000
     )
     crowd.insert(many // 2, urgent)
-    decision = policy.decide(Snapshot(NOW, tuple(crowd), slots=4))
-    assert isinstance(decision, Grant) and decision.query == "needle"
+    return Snapshot(NOW, tuple(crowd), slots=4)
 
 
 @every_klink

@@ -1,11 +1,13 @@
 """While memory is short: p = queued x (1 - selectivity), at most what fits into a step; ties by slack."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from headway.model.deadline import Deadlines, Grid
 from headway.model.decision import Decision, Grant, Hold
+from headway.model.time import WallMs
 from headway.model.view import DelayView, MemoryView, QueryView
 from headway.policy.order import Klink
 from headway.policy.order.relief import freed_rows
@@ -14,7 +16,7 @@ from model.making import NOW, again, query, snapshot, stream
 SHORT = MemoryView(0.92, NOW)
 
 
-def light(name: str, rows_per_s: float, selectivity: float, **more: object) -> QueryView:
+def light(name: str, rows_per_s: float, selectivity: float, **more: Any) -> QueryView:
     """Granted a second ago, so a second's rows are queued; nothing is announced ahead."""
     known = {"granted_at": NOW - 1_000, "swept": NOW - 1_000, "announced": NOW - 1_000, "per_row_ms": 0.001}
     return query(name, stream(rows_per_s=rows_per_s), selectivity=selectivity, **(known | more))
@@ -70,7 +72,9 @@ def test_a_watermark_announced_ahead_is_not_swept_early_however_short_memory_is(
     ahead = query("ahead", stream(rows_per_s=50_000.0), due_in=800, selectivity=0.0)
     decision = decide(ahead, light("other", 10, 0.0))
     assert isinstance(decision, Grant) and decision.query == "other"
-    assert decide(ahead) == Hold(NOW + 800, "memory 92% in use, but every waiting query has a watermark announced ahead")
+    assert decide(ahead) == Hold(
+        WallMs(NOW + 800), "memory 92% in use, but every waiting query has a watermark announced ahead"
+    )
 
 
 def test_nothing_is_announced_ahead_meanwhile() -> None:

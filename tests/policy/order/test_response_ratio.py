@@ -1,12 +1,14 @@
 """Response ratio by hand: rows come at no cost here, so a batch costs its fixed part."""
 
+from typing import Any
+
 from headway.model.decision import Grant
 from headway.model.view import QueryView
 from headway.policy.order import Klink, ResponseRatio
 from model.making import query, snapshot, stream
 
 
-def one(name: str, overdue_ms: int, fixed_ms: float, **more: object) -> QueryView:
+def one(name: str, overdue_ms: int, fixed_ms: float, **more: Any) -> QueryView:
     return query(name, stream(rows_per_s=0.0), due_in=-overdue_ms, fixed_ms=fixed_ms, per_row_ms=0.0, **more)
 
 

@@ -44,8 +44,8 @@ def waits(world: VirtualWorld, after_ms: int = 60_000) -> list[int]:
 
 
 def test_a_source_that_can_be_waited_for_is_waited_for() -> None:
-    world = run(4_000, Deadline(WITHIN_MS))
-    assert all(4_000 < wait < WITHIN_MS for wait in waits(world))
+    found = waits(run(4_000, Deadline(WITHIN_MS)))
+    assert 4_000 < min(found) <= max(found) < WITHIN_MS
 
 
 def test_one_that_cannot_does_not_break_the_deadline() -> None:

@@ -112,8 +112,8 @@ def test_rows_from_the_future_do_not_make_the_present_late(skew_ms: int) -> None
 
 
 def test_a_clock_an_hour_behind_is_waited_for_no_longer_than_the_slack() -> None:
-    world = run(stream("bus", 3_600_000), stream("road", 50))
-    assert all(SLT < wait < SLT + 600 for wait in waits(world))
+    found = waits(run(stream("bus", 3_600_000), stream("road", 50)))
+    assert SLT < min(found) <= max(found) < SLT + 600
 
 
 def test_a_partition_that_was_never_heard_holds_the_merge_until_it_is_idle() -> None:

@@ -26,7 +26,7 @@ print(reader.read(start)[1] == start)  # there is no gate: it stays where it is
 def test_a_reader_works_where_headway_cannot_be_imported(tmp_path: Path) -> None:
     for module in CARRIED:
         carry(module)
-    (tmp_path / "source").write_bytes(cloudpickle.dumps(ControlSource))
+    (tmp_path / "source").write_bytes(cloudpickle.dumps(ControlSource))  # type: ignore[no-untyped-call]
     ran = subprocess.run([sys.executable, "-c", THERE, str(tmp_path / "source")], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     first, unmoved = ran.stdout.splitlines()

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 def test_no_batch_runs_while_the_gate_is_shut_and_the_batch_holds_all_that_came_meanwhile(stage: Stage) -> None:
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a")))
-    assert stage.query.lastProgress is None
+    assert not stage.query.lastProgress
     stage.put("a", [{"ts": 2, "k": 1}])
     stage.step(None)
     assert stage.view.inputs[0].frontier == 2000
@@ -36,9 +36,9 @@ def test_a_window_comes_out_with_the_batch_that_reads_its_last_row_where_stock_s
     batches = []
     for window in (1, 2, 3):
         stage.put("a", [{"ts": 3 * window - 0.1, "k": 1}, {"ts": 3 * window + 1, "k": 1}])
-        before = stage.told.last.number
+        before = stage.batch
         stage.step(3 * window + 3)
-        batches.append(stage.told.last.number - before)
+        batches.append(stage.batch - before)
         assert len(stage.out()) == window
     assert batches == [1, 1, 1]
 
@@ -176,7 +176,7 @@ def test_without_a_controller_a_query_goes_on_and_loses_nothing(stage: Stage) ->
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a")), mode="update")
     stage.step(None)
-    stage.rt.plane.gate.close()
+    stage.plane.gate.close()
     stage.put("a", [{"ts": 2, "k": 1}, {"ts": 100, "k": 2}])
     wait_until(lambda: len(stage.out()) == 3, "a batch without a gate", stage.query)
     # The rows are old: the wall clock must not declare them late.
@@ -188,7 +188,7 @@ def test_without_a_controller_a_query_goes_on_and_loses_nothing(stage: Stage) ->
 def test_an_unknown_caller_gets_no_answer_from_the_gate(stage: Stage) -> None:
     import socket
 
-    with socket.create_connection(("127.0.0.1", stage.rt.plane.gate.port)) as link:
+    with socket.create_connection(("127.0.0.1", stage.plane.gate.port)) as link:
         link.sendall(b'{"secret": "guess"}\n')
         assert link.recv(100) == b""
 

@@ -18,7 +18,7 @@ from headway.model.line import Incarnation
 from headway.model.message import Use
 from headway.model.time import WallMs
 from headway.model.view import Snapshot
-from spark.scripted import Stage, counts, wait_until
+from spark.scripted import Stage, counts, plane_of, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -49,7 +49,7 @@ def test_eight_queries_that_start_at_once_with_plain_ones_among_them_each_get_th
     door = Doorman()
     names, plain = [f"at_once_{n}" for n in range(8)], [f"plain_{n}" for n in range(4)]
     with hw.Runtime(spark, door, journal=tmp_path / "j.db") as rt:
-        rt.plane.post(Use(guards=()))
+        plane_of(rt).post(Use(guards=()))
         together = threading.Barrier(12)
 
         def writer(name: str) -> Any:
@@ -83,7 +83,9 @@ def test_a_line_that_was_cut_is_laid_anew_and_no_batch_runs_meanwhile(stage: Sta
     stage.step(3)
     for batch in (1, 2):
         before = stage.told.since
-        stage.rt.plane.gate._lines.of("staged").connection.cut()
+        line = stage.plane.gate._lines.of("staged")
+        assert line is not None and line.connection is not None
+        line.connection.cut()
         wait_until(lambda was=before: stage.at_gate and stage.told.since > was, "the question", stage.query)
         assert stage.query.lastProgress["batchId"] == batch - 1
         stage.put("a", [{"ts": 3 * batch + 1, "k": batch}])
@@ -98,15 +100,16 @@ def test_a_line_is_whose_spark_says_it_is_and_another_life_of_the_query_is_anoth
         writer = frame.writeStream.format("noop")
         stage.query = stage.rt.start(writer, name="lives", checkpoint=str(stage.folder / "checkpoint"))
         wait_until(lambda: stage.at_gate, "the question", stage.query)
-        life = stage.rt.plane.gate.id_of("lives")
+        life = stage.plane.gate.id_of("lives")
         assert life is not None and life.checkpoint is not None
         assert (life.query, life.incarnation) == (stage.query.id, Incarnation(stage.query.runId))
         assert life.checkpoint.endswith(str(stage.folder / "checkpoint"))  # the query's, not a folder of the source's in it
-        line = stage.rt.plane.gate._lines.of("lives")
+        line = stage.plane.gate._lines.of("lives")
+        assert line is not None and line.connection is not None
         old = line.connection
         old.cut()
         wait_until(lambda line=line, old=old: line.connection not in (None, old), "the line", stage.query)
-        assert stage.rt.plane.gate.id_of("lives") == life  # it has come back as the same
+        assert stage.plane.gate.id_of("lives") == life  # it has come back as the same
         stage.query.stop()
         lives.append(life)
     assert lives[0].query == lives[1].query and lives[0].incarnation != lives[1].incarnation
@@ -116,10 +119,10 @@ def test_a_query_that_has_lost_the_gate_comes_back_when_the_gate_does(stage: Sta
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a")), mode="update")
     stage.step(None)
-    stage.rt.plane.gate.close()
+    stage.plane.gate.close()
     stage.put("a", [{"ts": 2, "k": 1}])
     wait_until(lambda: "Row(e=3000, k=1, n=2)" in stage.out(), "a batch without a gate", stage.query)
-    stage.rt.plane.gate.open()
+    stage.plane.gate.open()
     wait_until(lambda: stage.at_gate, "the question", stage.query)
     stage.put("a", [{"ts": 2, "k": 1}])
     batch = stage.query.lastProgress["batchId"]
@@ -155,12 +158,12 @@ def test_queries_that_come_and_go_leave_neither_threads_nor_sockets(spark: Any, 
 
         for n in range(3):
             come_and_go(n)
-        wait_until(lambda: not rt.plane.gate._lines, "the last to be gone")
+        wait_until(lambda: not plane_of(rt).gate._lines, "the last to be gone")
         before = held()
         for n in range(3, 33):
             come_and_go(n)
         wait_until(lambda: all(now <= was + 2 for now, was in zip(held(), before, strict=True)), f"{before} again")
-        wait_until(lambda: not rt.plane.gate._lines and all(q.over for q in rt.status().queries), "the last to be gone")
+        wait_until(lambda: not plane_of(rt).gate._lines and all(q.over for q in rt.status().queries), "the last to be gone")
 
 
 def sockets(pid: int) -> int:

@@ -109,7 +109,7 @@ def test_a_query_that_has_lost_the_gate_goes_on_by_its_rows_and_its_own_patience
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a", "5 seconds")))
     stage.step(None)
-    stage.rt.plane.gate.close()
+    stage.plane.gate.close()
     stage.put("a", [{"ts": 7.9, "k": 1}])
     wait_until(lambda: rows(stage.query) == 2, "a batch without a gate", stage.query)
     stage.query.processAllAvailable()
@@ -148,7 +148,7 @@ def made(folder: Path) -> Path:
 
 def announce_ahead(stage: Stage, name: str, set_ahead_s: int, patience_s: int) -> int:
     """A watermark three seconds ahead of the wall clock; then the gate is gone, and a row waits for a batch that sweeps."""
-    stage.rt.plane.gate._now = lambda: int((time.time() - set_ahead_s) * 1000)
+    stage.plane.gate._now = lambda: int((time.time() - set_ahead_s) * 1000)
     stage.start(counts(stage.watermarked("a", f"{patience_s} seconds")), table=name)
     now = time.time()
     stage.put("a", [{"ts": now, "k": 1}])
@@ -156,7 +156,7 @@ def announce_ahead(stage: Stage, name: str, set_ahead_s: int, patience_s: int) -
     assert stage.view.live, "the machine is too slow for this test"
     ahead_s = int(now) + 3
     stage.step(ahead_s)
-    stage.rt.plane.gate.close()
+    stage.plane.gate.close()
     stage.put("a", [{"ts": now + 0.1, "k": 1}])
     return ahead_s
 
@@ -167,7 +167,7 @@ def test_a_query_that_is_put_aside_goes_on_by_its_rows_and_the_others_stay(
     stage.put("a", [{"ts": 1, "k": 1}])
     stage.start(counts(stage.watermarked("a")))
     stage.step(None)
-    stage.rt.plane.gate.put_aside("staged", "a test wants it")
+    stage.plane.gate.put_aside("staged", "a test wants it")
     for second in (8, 11, 14):
         stage.put("a", [{"ts": second, "k": 1}])
     wait_until(lambda: ends(stage, "staged") == [3000, 9000, 12000], "windows", stage.query)
@@ -181,7 +181,7 @@ def test_without_the_jar_a_query_that_is_put_aside_goes_on_too(nameless: Stage) 
     nameless.put("a", [{"ts": 1, "k": 1}])
     nameless.start(counts(nameless.watermarked("a")), mode="update")
     nameless.step(None)
-    nameless.rt.plane.gate.put_aside("staged", "a test wants it")
+    nameless.plane.gate.put_aside("staged", "a test wants it")
     nameless.put("a", [{"ts": 2, "k": 1}, {"ts": 100, "k": 2}])
     wait_until(lambda: len(nameless.out()) == 3, "a batch without a gate", nameless.query)
     nameless.put("a", [{"ts": 2.5, "k": 1}])  # nobody knows how far the rows have come: the watermark stays

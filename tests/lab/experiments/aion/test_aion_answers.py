@@ -28,7 +28,7 @@ def test_all_rows_give_the_exact_answer_and_an_interval_without_width(workload: 
         assert truly == pytest.approx(rows.value.sum() if workload == "ysb" else rows.value.mean())
 
 
-@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("workload", [pytest.param(w, marks=[pytest.mark.slow] * (w == "kmeans")) for w in WORKLOADS])
 def test_intervals_hold_the_exact_answer_as_often_as_they_promise(workload: str) -> None:
     rows = stream(workload, "CC", 2_000, 3, seed=1)
     truly = AGGREGATES[workload].exact(every(rows))

@@ -39,6 +39,7 @@ def test_a_run_tells_what_live_runs_tell() -> None:
     assert 0 < found["overhead_share"] < 1 and found["accuracy"] == pytest.approx(1 - found["error_mean"])
 
 
+@pytest.mark.slow
 def test_everything_spends_its_time_as_the_thesis_says() -> None:
     # Counting views with gamma delays: 350 ms of slack, and processing is more than that.
     found = told((AionCase("ysb", "GG", 5_000, 3, 1), "everything", 1))
@@ -72,7 +73,7 @@ def test_every_task_is_there_once_and_streams_follow_each_other() -> None:
     all_of = list(tasks(cases, seeds=2))
     assert len(set(all_of)) == len(all_of) == 2 * (2 * len(POLICIES) + 1)
     assert [case for case, _, _ in all_of[:5]] == [SMALL] * 5
-    assert simulate(all_of[4])["errors"] and len(simulate(all_of[4])["errors"]) == len(WAITED_FOR)
+    assert len(simulate(all_of[4])["errors"]) == len(WAITED_FOR) > 0
 
 
 def test_what_cannot_be_simulated_is_told() -> None:

@@ -5,6 +5,7 @@ import pytest
 from headway.errors import SettingError
 from headway.model.sampling import StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
+from headway.policy.sampling.promise import Promise
 from headway_lab.experiments.aion.covered import WindowResult
 from headway_lab.experiments.aion.run import ERROR, FixedRate, LiveCase, Ran, policy_named, turns
 from headway_lab.workloads.approximate import ExactAnswer
@@ -42,7 +43,8 @@ def test_policies_go_by_their_names() -> None:
     kinds = {"aion": Aion, "aion-minus": AionMinus, "aq-k-slack": AQKSlack, "everything": Everything}
     for name, kind in kinds.items():
         made = policy_named(name, "sum", least=100)
-        assert type(made) is kind and made.of == "sum" and made.error == ERROR and made.least == 100
+        assert isinstance(made, Promise) and type(made) is kind
+        assert made.of == "sum" and made.error == ERROR and made.least == 100
     assert policy_named("plain") is None
     with pytest.raises(SettingError, match="policies = 'rate-x': expected one of aion, everything"):
         policy_named("rate-x")

@@ -37,7 +37,7 @@ def test_a_gain_compares_runs_of_the_same_seed() -> None:
 def test_code_pays_from_where_the_lines_cross() -> None:
     plain = profiles.CostLine.through([(1_000.0, 60.0), (10_000.0, 150.0), (100_000.0, 1_050.0)])
     code = profiles.CostLine.through([(1_000.0, 101.0), (10_000.0, 110.0), (100_000.0, 200.0)])
-    assert (plain.fixed_ms, plain.per_row_ms) == (pytest.approx(50), pytest.approx(0.01))
+    assert (plain.fixed_ms, plain.per_row_ms) == pytest.approx((50, 0.01))
     assert profiles.crossing(plain, code) == pytest.approx(50 / 0.009)
     assert profiles.crossing(code, plain) is None
 

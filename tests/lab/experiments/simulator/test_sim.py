@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 from typer.testing import CliRunner
 
 from headway.cli.app import app
 
 
+@pytest.mark.slow
 def test_the_papers_figures_are_drawn_and_kept(tmp_path: Path) -> None:
     ledger, page = tmp_path / "ledger.jsonl", tmp_path / "sim.html"
     line = f"sim paper --experiments delays --orders default,klink --seeds 1 --minutes 2 --jobs 1 --out {page}"
@@ -27,6 +29,7 @@ def test_the_papers_figures_are_drawn_and_kept(tmp_path: Path) -> None:
     assert again.exit_code == 0 and len(ledger.read_text().splitlines()) == len(records)
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_leaves_no_worker_behind(tmp_path: Path) -> None:
     words = ["sim", "paper", "--experiments", "delays", "--minutes", "60", "--jobs", "2"]
     files = ["--out", str(tmp_path / "sim.html"), "--ledger", str(tmp_path / "ledger.jsonl")]
@@ -46,5 +49,6 @@ def test_the_ladder_stands_on_the_least_possible(tmp_path: Path) -> None:
     line = f"sim ladder --queries 10,50 --seconds 20 --policies klink --ledger {ledger} --out {tmp_path / 'ladder.html'}"
     shown = CliRunner().invoke(app, line.split())
     assert shown.exit_code == 0, shown.output
-    for record in map(json.loads, ledger.read_text().splitlines()):
-        assert record["least_ms"] <= record["mean_ms"] and not record["early"]
+    records = [json.loads(row) for row in ledger.read_text().splitlines()]
+    assert sorted(record["setting"]["queries"] for record in records) == [10, 50]
+    assert all(record["least_ms"] <= record["mean_ms"] and not record["early"] for record in records)

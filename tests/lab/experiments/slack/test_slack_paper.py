@@ -51,6 +51,7 @@ def test_models_are_judged_by_later_time_than_they_have_learnt_from() -> None:
     assert paper.setting("models")["judged_by"] == "later"  # results of the split by chance are not taken for these
 
 
+@pytest.mark.slow
 def test_models_are_judged_by_what_they_have_not_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paper, "SAMPLES", 300)
     found = {kind: paper.judge_model(kind, 1) for kind in ("gp", "linear")}

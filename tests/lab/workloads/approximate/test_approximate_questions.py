@@ -22,7 +22,8 @@ ENDS = [EPOCH + 2_000, EPOCH + 5_000, EPOCH + 8_000]
 
 def slowly(asked: WindowQuestion, until_ms: int) -> list[tuple[int, int, bool]]:
     """(event time, ad, whether it is a view) of every event, one by one, by the rules that `ysb.py` states."""
-    made, i = [], 0
+    made: list[tuple[int, int, bool]] = []
+    i = 0
     size = len(asked.stream.gaps)
     while True:
         at = i // size * size * 1_000 + asked.stream.gaps[i % size]
@@ -110,6 +111,7 @@ def test_a_point_that_stands_for_three_is_worth_three() -> None:
     assert once.variance > 0 == thrice.variance and once.estimate > once.mean and thrice.estimate == thrice.mean
 
 
+@pytest.mark.slow
 def test_samples_of_points_are_right_on_average_and_their_bounds_hold_as_often_as_they_say() -> None:
     rng, off, held = np.random.default_rng(2), [], 0
     for _ in range(80):

@@ -5,14 +5,14 @@ from random import Random
 from typing import Any
 
 import pytest
-from roads import MINUTE_MS, crowded_road, joined, needs_real_data, stands
-from streamed import emitted, stream, told
 
 from headway.sim.delays import Uniform
 from headway_lab.workloads.linear_road import accounts, queries
 from headway_lab.workloads.linear_road.reports import columns, recorded_reports, typed
 from headway_lab.workloads.linear_road.rules import average_speeds
 from headway_lab.workloads.linear_road.validate import differences, flat
+from lab.workloads.linear_road.roads import MINUTE_MS, crowded_road, joined, needs_real_data, stands
+from lab.workloads.linear_road.streamed import emitted, stream, told
 
 pytestmark = pytest.mark.spark
 ROAD = crowded_road().delayed(Uniform(0, 90), seed=1)  # out of order, but never later than the watermark allows

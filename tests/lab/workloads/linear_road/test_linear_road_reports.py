@@ -1,10 +1,10 @@
 """The real input is read as it was published, and rows survive the way into a feed and back."""
 
 import numpy as np
-from roads import needs_real_data, reports
 
 from headway_lab.workloads import data
 from headway_lab.workloads.linear_road.reports import FIELDS, SCHEMA, columns, recorded_reports
+from lab.workloads.linear_road.roads import needs_real_data, reports
 
 
 def test_rows_survive_the_way_into_a_feed_and_back() -> None:

@@ -1,12 +1,12 @@
 """The published rules, each on the smallest stretch of road that shows it."""
 
 import pytest
-from roads import joined, needs_real_data, reports, stands
 
 from headway_lab.workloads.linear_road.accidents import HalfMinute, Place, accidents, affected_segments, halves
 from headway_lab.workloads.linear_road.accounts import Charge, Crossing, balances, charges, journeys, notices, pressures
 from headway_lab.workloads.linear_road.reports import FEET, VehicleReports, columns, recorded_reports
 from headway_lab.workloads.linear_road.rules import Price, Statistic, average_speeds, prices, statistics, toll
+from lab.workloads.linear_road.roads import joined, needs_real_data, reports, stands
 
 HERE = Place(xway=0, dir=0, lane=2, seg=5, pos=5 * FEET + 100)
 
@@ -142,8 +142,8 @@ def test_a_journey_goes_by_the_latest_speeds_and_the_usual_one_where_none_is_kno
     there, back = ({"s": 60, "type": 4, "qid": q, "s_init": a, "s_end": b} for q, a, b in [(1, 4, 5), (2, 5, 4)])
     known = journeys(joined(jam(60), reports(there, back)))
 
-    assert (known[1].seconds, known[1].toll) == (pytest.approx(3_600 / 20 + 3_600 / 55), 200)
-    assert (known[2].seconds, known[2].toll) == (pytest.approx(2 * 3_600 / 55), 0)
+    assert known[1].seconds == pytest.approx(3_600 / 20 + 3_600 / 55) and known[1].toll == 200
+    assert known[2].seconds == pytest.approx(2 * 3_600 / 55) and known[2].toll == 0
 
 
 def test_a_pane_of_five_seconds_every_three_seconds_ends_in_one_of_the_last_windows() -> None:

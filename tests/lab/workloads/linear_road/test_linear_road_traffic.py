@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from roads import CROWDED, EPOCH, needs_real_data
 
 from headway.errors import SettingError
 from headway_lab.workloads.linear_road.accidents import accidents, by_vehicle
 from headway_lab.workloads.linear_road.reports import FEET, POSITION, columns, recorded_reports
 from headway_lab.workloads.linear_road.traffic import ENTRIES, LANES, QUESTIONS, SPEEDS, TENTHS, Traffic
+from lab.workloads.linear_road.roads import CROWDED, EPOCH, needs_real_data
 
 traffics = st.builds(
     Traffic,

@@ -4,10 +4,10 @@ from functools import cache
 from typing import Any
 
 import pytest
-from roads import EPOCH, MINUTE_MS, crowded_road
 
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.linear_road.validate import KEYS, SAYS, TRUTHS, Output, count, differences
+from lab.workloads.linear_road.roads import EPOCH, MINUTE_MS, crowded_road
 
 every_output = pytest.mark.parametrize("output", list(KEYS))
 
