@@ -28,7 +28,7 @@ test: lint types ## everything: ruff, mypy --strict, all tests, on real local Sp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Laws are tried on fewer examples here; `make test` tries them on all.
-fast: $(STAMP) ## the tests without Spark, Kafka and HDFS, in a minute
+fast: $(STAMP) ## the tests without Spark, Kafka and HDFS, in a minute and a quarter
 	$(BIN)/python -m pytest -m "not spark and not slow" --hypothesis-profile fast -n 2 --dist worksteal
 
 lint: $(STAMP) ## ruff
