@@ -33,5 +33,5 @@ def test_a_plug_in_is_added_once() -> None:
     app = typer.Typer()
     plugins.add_to(app)
     plugins.add_to(app)
-    names = [one.name for one in [*app.registered_commands, *app.registered_groups]]
+    names = [one.name for one in app.registered_commands] + [one.name for one in app.registered_groups]
     assert sorted(filter(None, names)) == ["bench", "claims", "demo", "sim"]
