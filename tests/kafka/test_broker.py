@@ -55,7 +55,7 @@ def test_what_was_written_down_may_be_gone(tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.kafka
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
-def test_a_leashed_broker_ends_with_a_parent_that_is_killed() -> None:
+def test_a_guarded_broker_ends_with_a_parent_that_is_killed() -> None:
     code = "from headway.kafka import broker; import time; print(broker.start().pid, flush=True); time.sleep(300)"
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None

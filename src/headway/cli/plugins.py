@@ -1,7 +1,8 @@
 """Commands that other packages add to `headway`: entry points of the group `headway.commands`, or of a command's own group.
 
 An entry point names a function, which becomes a command, or a Typer application, which becomes a command with commands of
-its own. One whose package lacks something says so when it is called, and not before.
+its own. One whose package lacks something says so when it is called, and not before; the extra that brings it stands behind
+the entry point, as in `bench = "lab.bench:app [lab]"`.
 """
 
 from collections.abc import Callable
@@ -39,7 +40,8 @@ def add_to(app: typer.Typer, group: str = GROUP, only: str | None = None) -> Non
 
 def _without(found: EntryPoint, lacks: str) -> Callable[[], None]:
     def command() -> None:
-        ours = ": pip install 'headway[lab]' brings it" if found.module.startswith("headway_lab") else ""
-        raise HeadwayError(f"`{found.name}` needs the package {lacks}, which is not installed{ours}")
+        wanted = f"{found.dist.name}[{','.join(found.extras)}]" if found.dist is not None and found.extras else ""
+        way_out = f": pip install '{wanted}' brings it" if wanted else ""
+        raise HeadwayError(f"`{found.name}` needs the package {lacks}, which is not installed{way_out}")
 
     return command
