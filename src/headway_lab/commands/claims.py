@@ -10,10 +10,9 @@ from rich.table import Table
 
 from headway_lab.harness import claims as book
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.verdicts import Finding, Verdict, judge, tally
 
-LEDGER = Path("bench/ledger.jsonl")
 STYLES: dict[Verdict, str] = {
     "reproduced": "green",
     "measured once": "yellow",

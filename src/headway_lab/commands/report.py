@@ -7,11 +7,10 @@ import typer
 
 from headway.cli import arguments
 from headway.errors import HeadwayError
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.kafka import command as bench_kafka
 from headway_lab.experiments.simulator import calibrate, figures, ladder, paper
 from headway_lab.harness import claims, screen
-from headway_lab.harness.ledger import Ledger, Record, newest
+from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest
 from headway_lab.harness.report import page
 from headway_lab.harness.suite import EXPERIMENT
 from headway_lab.harness.verdicts import judge

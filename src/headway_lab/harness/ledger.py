@@ -22,6 +22,7 @@ from headway.errors import HeadwayError
 from headway.java import java_version
 from headway_lab.harness.checkout import git
 
+LEDGER = Path("bench/ledger.jsonl")  # unless told
 Record = dict[str, Any]
 Key = tuple[str, str, str, str, int, str]
 

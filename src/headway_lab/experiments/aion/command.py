@@ -12,7 +12,6 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import SettingError
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.aion.covered import wilson
 from headway_lab.experiments.aion.run import (
     EXPERIMENT,
@@ -27,7 +26,7 @@ from headway_lab.experiments.aion.run import (
     turns,
 )
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.workloads.approximate import SETTINGS, WORKLOADS
 from headway_lab.workloads.approximate.taxi import real_trips
 

@@ -10,12 +10,11 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import SettingError
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.aion import figures as aion_figures
 from headway_lab.experiments.aion import paper as aion_paper
 from headway_lab.experiments.aion.streams import PAPER_SETTINGS, SETTINGS, WORKLOADS
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger, Record, newest, origin
+from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest, origin
 from headway_lab.harness.report import figures_page
 
 HEADS = ("stream", "policy", "mean ms", "p95", "p99", "wait ms", "rate", "within 5 %", "covered", "mean error", "late rows")

@@ -10,14 +10,13 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import SettingError
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.chaos.faults import KINDS
 from headway_lab.experiments.chaos.plan import ChaosPlan
 from headway_lab.experiments.chaos.run import EXPERIMENT, FINISH_S, ChaosOutcome, FaultRecord
 from headway_lab.experiments.chaos.run import chaos as play
 from headway_lab.harness import screen
 from headway_lab.harness.children import recovery_figures
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import FolderOption, LedgerOption
 
 

@@ -6,12 +6,11 @@ from typing import Annotated
 import typer
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.cluster.run import EXPERIMENT, ClusterPlan
 from headway_lab.experiments.cluster.run import cluster as play
 from headway_lab.harness import screen
 from headway_lab.harness.children import recovery_figures
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import FolderOption, LedgerOption
 
 

@@ -8,10 +8,9 @@ import typer
 from rich.table import Table
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.cold import run as colds
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import LedgerOption, QueriesOption, RateOption, at_least
 from headway_lab.harness.setting import Setting
 from headway_lab.harness.suite import base_setting

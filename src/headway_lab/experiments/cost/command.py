@@ -9,10 +9,9 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import HeadwayError
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.cost import run as costs
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger, Record, origin
+from headway_lab.harness.ledger import LEDGER, Ledger, Record, origin
 from headway_lab.harness.measuring import BenchSession, measured
 from headway_lab.harness.options import (
     CoresOption,

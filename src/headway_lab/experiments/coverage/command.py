@@ -6,10 +6,9 @@ import typer
 from rich.table import Table
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.coverage.run import CONFIDENCES, DELAYS, EXPERIMENT, PREDICTORS, Coverage, cover
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import LedgerOption
 from headway_lab.harness.suite import Spread
 

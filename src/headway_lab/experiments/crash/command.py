@@ -6,11 +6,10 @@ from typing import Annotated
 import typer
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.crash.run import EXPERIMENT, FINISH_S, CrashPlan
 from headway_lab.experiments.crash.run import crash as kill_often
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import LedgerOption
 
 

@@ -8,11 +8,10 @@ import typer
 from rich.table import Table
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.density.run import EXPERIMENT, POLICIES, DensityLimits, Probe, search
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import (
     CoresOption,
     LedgerOption,

@@ -9,10 +9,9 @@ import typer
 from rich.table import Table
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.gate.run import CALLS, GATES, JOIN, READ, JoinCase, ReadCase, join, read_in_turns, workers_text
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger, Record
+from headway_lab.harness.ledger import LEDGER, Ledger, Record
 from headway_lab.harness.options import LedgerOption, at_least
 from headway_lab.harness.suite import Spread
 

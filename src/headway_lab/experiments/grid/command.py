@@ -10,10 +10,9 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import SettingError
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.grid import cells as grid_
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger, origin
+from headway_lab.harness.ledger import LEDGER, Ledger, origin
 from headway_lab.harness.measuring import BenchSession, measured
 from headway_lab.harness.options import (
     CoresOption,

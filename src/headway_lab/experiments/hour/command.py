@@ -7,12 +7,11 @@ from rich import box
 from rich.table import Table
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.hour.run import EXPERIMENT, MinuteCounts, growth, series
 from headway_lab.experiments.hour.run import hour as run_long
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, QueriesOption, RateOption
 
 

@@ -7,12 +7,11 @@ import typer
 from rich.table import Table
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.idle.run import EXPERIMENT, IdleCost
 from headway_lab.experiments.idle.run import idle as watch
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, QueriesOption, SettleOption, at_least
 
 

@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
-from headway_lab.harness.ledger import Ledger, origin
+from headway_lab.harness.ledger import LEDGER, Ledger, origin
 from headway_lab.harness.measuring import BenchSession, measured, show_latencies
 from headway_lab.harness.options import (
     CoresOption,

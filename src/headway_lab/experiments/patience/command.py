@@ -10,11 +10,10 @@ from rich.table import Table
 from headway.cli import arguments
 from headway.model.patience import PatiencePolicy
 from headway.policy import patience as kinds
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.patience import figures as patience_figures
 from headway_lab.experiments.patience.run import Waited, replay
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.report import figures_page
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.phones import SESSIONS, phones

@@ -11,14 +11,13 @@ from rich import box
 from rich.table import Table
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.scripts.on_spark.playable import CLOSING_MS, LENGTH_MS, script
 from headway_lab.experiments.scripts.on_spark.record import record, slowest_ms
 from headway_lab.experiments.scripts.on_spark.side_by_side import play
 from headway_lab.experiments.scripts.on_spark.verdict import Verdict, judged
 from headway_lab.experiments.scripts.virtual.script import kind_of
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import LedgerOption
 
 EXPERIMENT = "scripts_on_spark"

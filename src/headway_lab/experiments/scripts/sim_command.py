@@ -8,13 +8,12 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import SettingError
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.scripts.virtual import laws, making, script
 from headway_lab.experiments.scripts.virtual.run import CHUNK, SweepTally, judged, smallest, sweep
 from headway_lab.experiments.scripts.virtual.script import moment
 from headway_lab.experiments.scripts.virtual.trace import SourceLook
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import LedgerOption
 
 EXPERIMENT = "scripts"

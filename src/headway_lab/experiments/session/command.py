@@ -8,10 +8,9 @@ import typer
 from rich.table import Table
 
 from headway.cli import arguments
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.session import run as profiles
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger, origin
+from headway_lab.harness.ledger import LEDGER, Ledger, origin
 from headway_lab.harness.measuring import BenchSession, measured
 from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, SettleOption, WarmOption, at_least
 from headway_lab.harness.report import figures_page, spread_words

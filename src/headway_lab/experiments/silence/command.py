@@ -11,11 +11,10 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.kafka import broker
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.silence.run import AFTER_S, BEFORE_S, EXPERIMENT, LEAD_S, SilenceOutcome, SilencePlan
 from headway_lab.experiments.silence.run import silence as stop_one
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption
 
 

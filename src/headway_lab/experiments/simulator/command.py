@@ -10,7 +10,6 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import HeadwayError, SettingError
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.aion import sim_command as sim_aion
 from headway_lab.experiments.patience import command as sim_patience
 from headway_lab.experiments.scripts import sim_command as sim_scripts
@@ -18,7 +17,7 @@ from headway_lab.experiments.simulator import calibrate as calibrating
 from headway_lab.experiments.simulator import figures, ladder, paper
 from headway_lab.experiments.slack import command as sim_slack
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger, Record, newest, origin
+from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest, origin
 from headway_lab.harness.options import LedgerOption, PoliciesOption
 from headway_lab.harness.report import figures_page, spread_words
 from headway_lab.harness.setting import policies_named

@@ -9,12 +9,11 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import SettingError
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.simulator.figures import interval_words
 from headway_lab.experiments.slack import figures as slack_figures
 from headway_lab.experiments.slack import paper as slack_paper
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger, Record, newest, origin
+from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest, origin
 from headway_lab.harness.report import figures_page
 
 SCENARIOS = (*slack_paper.SCENARIOS, "models")

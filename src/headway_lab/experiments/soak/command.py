@@ -9,12 +9,11 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.sim import delays
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.soak.run import EXPERIMENT, backlog_growth, heap_growth
 from headway_lab.experiments.soak.run import soak as run_long
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench, Run
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import (
     CoresOption,
     DelayOption,

@@ -15,10 +15,9 @@ from headway.cli import arguments
 from headway.errors import SettingError
 from headway.policy.patience import Deadline
 from headway.policy.slack import MaxTimestamp, SlackPolicy, StaticSlack, TcpAdaptation
-from headway_lab.commands.claims import LEDGER
 from headway_lab.experiments.traffic.run import LEAD_S, SETTLE_S, TrafficOutcome, TrafficPlan, TrafficResult, play
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import CoresOption, LedgerOption, MemoryOption, at_least
 
 EXPERIMENT = "traffic"
