@@ -5,11 +5,12 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from golden.answers import VECTORS, Vector
 from headway.estimate.bounds import Answer, Certainty, Sums, bounded, deviations
+from tried import tried
 
 SURE = Certainty.at(0.95)
 every_vector = pytest.mark.parametrize("vector", VECTORS.values(), ids=VECTORS.keys())
@@ -34,7 +35,7 @@ rows = st.lists(st.tuples(st.floats(0.1, 100.0), st.sampled_from([0.1, 0.25, 0.5
 
 
 @given(rows=rows, seen=st.floats(0.2, 1.0), unsure=st.floats(0.0, 0.2))
-@settings(max_examples=100)
+@tried(100)
 def test_bounds_are_around_the_answer_and_wider_the_less_is_known(
     rows: list[tuple[float, float]], seen: float, unsure: float
 ) -> None:

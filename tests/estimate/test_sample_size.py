@@ -2,10 +2,11 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.estimate.sample_size import LEAST, OF, needed, sound_rows, z_of
+from tried import tried
 
 rows = st.floats(1, 1e7)
 means = st.floats(0.01, 1e4)
@@ -13,7 +14,7 @@ deviations = st.floats(0, 1e4)
 errors = st.floats(0.001, 0.5)
 confidences = st.floats(0.5, 0.999)
 kinds = st.sampled_from(OF)
-few = settings(max_examples=100, deadline=None)
+few = tried(100)
 
 
 def test_a_mean_needs_what_equation_4_4_says() -> None:

@@ -2,13 +2,14 @@ from math import ceil, nan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
 from headway.estimate.substreams import GROUPS_SHOWN, MOST_GROUPS, SubStreams, fitting_sub_ms, within_correlation
 from headway.model.arrays import Floats
 from headway.model.sampling import GroupSeen, SubStreamSeen
+from tried import tried
 
 SUB, WINDOW = 600, 3000
 
@@ -203,7 +204,7 @@ def test_there_is_no_end_of_groups_but_one_of_memory() -> None:
 
 
 @given(st.integers(1, 100_000))
-@settings(max_examples=100)
+@tried(100)
 def test_sub_streams_fit_between_two_ends_of_windows(slide: int) -> None:
     sub = fitting_sub_ms(slide)
     assert slide % sub == 0
@@ -224,7 +225,7 @@ def test_a_length_of_nothing_is_refused() -> None:
 
 
 @given(st.lists(st.lists(st.tuples(st.integers(0, 300), st.integers(1, 50)), max_size=5), max_size=30))
-@settings(max_examples=60, deadline=None)
+@tried(60)
 def test_no_row_is_counted_twice_or_lost_while_it_is_remembered(batches: list[list[tuple[int, int]]]) -> None:
     history = SubStreams(SUB, WINDOW, WINDOW)
     for batch in batches:

@@ -1,6 +1,6 @@
 """What a policy declares: read once, with defaults, whoever wrote it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -17,11 +17,13 @@ from headway.model.declared import (
     checked,
     order_declares,
     patience_declares,
+    slack_declares,
 )  # fmt: skip
 from headway.model.time import WallMs
 from headway.model.view import Snapshot
 from headway.policy import order, patience
 from headway.policy.load import KINDS
+from headway.policy.slack import SLTuner, StaticSlack
 from headway.testing import VirtualInput, VirtualQuery, VirtualWorld
 
 
@@ -50,9 +52,14 @@ def test_a_policy_that_declares_nothing_is_gated_and_looks_at_nothing_special() 
 def test_ours_declare_what_they_can() -> None:
     assert not order_declares(order.Stock()).gated
     assert order_declares(order.FairPools()).pools and order_declares(order.FixedTrigger(500)).every_ms == 500
-    assert order_declares(order.Klink(confidence=0.9, memory=True)) == OrderDeclares(confidence=0.9, memory=True)
+    klink = order_declares(order.Klink(confidence=0.9, memory=True))
+    assert replace(klink, not_before=None) == OrderDeclares(confidence=0.9, memory=True)
     assert order_declares(order.RoundRobin()).confidence is None
-    assert patience_declares(patience.SlackGate("2 s")).slt_ms == 2_000
+    assert patience_declares(patience.SlackGate("2 s")) == PatienceDeclares(2_000)
+    assert patience_declares(patience.Deadline("6 s")).tunes == SLTuner(6_000)
+    assert patience_declares(patience.Deadline("6 s", StaticSlack(500))).tunes == StaticSlack(500)
+    assert slack_declares(StaticSlack(500)).learner is None and slack_declares(SLTuner(6_000)).learner is not None
+    assert order_declares(order.Klink()).not_before is not None and order_declares(order.RoundRobin()).not_before is None
 
 
 def test_a_policy_with_a_mind_and_nothing_else_runs() -> None:

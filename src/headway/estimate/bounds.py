@@ -53,7 +53,7 @@ class Answer:
     sound: bool = True  # false: no curve can be trusted, and the bounds are Chebyshev's
 
     def error(self, exact: float) -> float:
-        """Relative to the exact answer; who says nothing is off by all of it."""
+        """Relative to the exact answer; an answer that is missing is off by all of it."""
         return abs((self.estimate or 0.0) - exact) / max(abs(exact), NOTHING)
 
     @property
@@ -64,7 +64,7 @@ class Answer:
         return (self.upper - self.lower) / max(abs(self.estimate), NOTHING)
 
     def holds(self, exact: float) -> bool:
-        """Whether the exact answer is within its bounds; who says nothing rules nothing out."""
+        """Whether the exact answer is within its bounds; an answer that is missing rules nothing out."""
         if self.lower is None or self.upper is None:
             return True
         hair = 1e-9 * max(1.0, abs(exact))  # sums of the same rows in another order
@@ -87,7 +87,7 @@ def bounded(estimate: float, sd: float, rows: int, normal: bool, sure: Certainty
 
 
 def none_of(sure: Certainty) -> Answer:
-    """What no rows say."""
+    """The answer of no rows."""
     return Answer(None, None, None, 0, sure.seen, False)
 
 

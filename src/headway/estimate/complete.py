@@ -11,7 +11,7 @@ def hold_ms(said: Sampling, seen: StreamView, rows: Sequence[float], read_ms: fl
     read `read_ms` after that end (less than 0: before it).
 
     A sub-stream that has fewer rows than it should by now will have them later than was planned, if at all: its rows are
-    taken to come in as those of others do, and whoever cannot get enough any more is waited for until patience ends. What
+    taken to come in as those of others do, and one that cannot get enough any more is waited for until patience ends. What
     had not ended when it was last read says nothing yet.
     """
     hold = said.wait_ms

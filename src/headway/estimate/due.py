@@ -2,7 +2,7 @@
 
 from headway.estimate.ripe import ripe
 from headway.model.time import EventMs, WallMs
-from headway.model.view import InputView, QueryView
+from headway.model.view import InputView, QueryView, UpstreamView
 
 # Batches that share cores take longer or shorter for reasons that drown so small a slope: it is believed no further down,
 # as long as all rows of a window make no more of it than this share of a batch's fixed part.
@@ -15,10 +15,13 @@ SILENT_FRESH_MS = 1_000  # where rows are wanted as soon as they come
 READ_MOST_MS = 10_000
 # Behind a slack gate rows are read no more and no less often than this.
 GATE_LEAST_MS, GATE_MOST_MS = 100, 1_000
+# Where stages in front tell when a window is complete, and are late with that, its rows are read no more often than this.
+TOLD_LEAST_MS = 1_000
+NEVER = 1 << 52  # a number that JSON and floats keep as it is
 
 
 def worked_out(view: QueryView) -> QueryView:
-    """The same view, with all that follows from what it was made of. Only for its maker, before anybody else has seen it."""
+    """The same view, with all that follows from what it was made of. For its maker, before anything else has read it."""
     period_ms = min(view.deadlines.period_ms, READ_MOST_MS)  # longer windows are read before they end
     rows = view.rows_per_s * period_ms / 1000
     window_ms = max(view.per_row_ms * rows, min(LEAST_PER_ROW_MS * rows, DROWNED * view.fixed_ms))
@@ -49,6 +52,9 @@ def _deadline(query: QueryView) -> EventMs:
     if query.pending:
         return query.announced
     if query.swept == 0 and query.granted_at is not None:  # nothing announced yet: the coming deadline is the first
+        told = [i.upstream.complete for i in query.inputs if i.upstream is not None and i.upstream.complete is not None]
+        if told:  # by event time, however old that is
+            return query.deadlines.upto(min(told))
         return query.deadlines.after(query.granted_at - query.patience_ms)
     return query.deadlines.after(query.swept)
 
@@ -87,15 +93,27 @@ def _asked_now_and_then(query: QueryView, granted_at: WallMs) -> WallMs:
 
 def _held(query: QueryView, due: int) -> WallMs:
     """When the coming window may be swept, which would be due then if no input were behind."""
-    return WallMs(max((_held_by(i, due, query.deadline) for i in query.inputs), default=due))
+    return WallMs(max((_held_by(query, i, due) for i in query.inputs), default=due))
 
 
-def _held_by(given: InputView, due: int, end: int) -> int:
-    """When a window that ends there may be swept, which would be due then if nobody were behind."""
+def _told_by(query: QueryView, upstream: UpstreamView, due: int) -> int:
+    """When stages in front have said, or may be expected to say, that the coming window is complete.
+
+    A watermark that is announced is acted upon by the next batch, whatever it reads: their word alone lets that run.
+    """
+    if upstream.complete is not None and upstream.complete >= query.deadline:
+        return due if query.trigger_ms or upstream.complete_at is None else min(due, upstream.complete_at)
+    return NEVER if query.pending else max(due, (query.granted_at or 0) + TOLD_LEAST_MS)
+
+
+def _held_by(query: QueryView, given: InputView, due: int) -> int:
+    """When the coming window may be swept, which would be due then if no partition of this input were behind."""
+    if given.upstream is not None:
+        return _told_by(query, given.upstream, due)
     if given.held_until is None or given.held_until <= due:
         return due
-    if given.slowest is not None and given.slowest - given.patience_ms >= end:
-        return due  # whoever is silent now has spoken for that window, and stock Spark would not wait either
+    if given.slowest is not None and given.slowest - given.patience_ms >= query.deadline:
+        return due  # a partition that is silent now has spoken for that window, and stock Spark would not wait either
     return given.held_until if given.held_most_ms is None else min(given.held_until, due + given.held_most_ms)
 
 

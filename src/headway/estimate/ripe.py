@@ -7,7 +7,7 @@ from headway.model.view import InputView, QueryView
 
 
 def ripe(query: QueryView, now: WallMs) -> int | None:
-    """The watermark that the slowest input allows now; None: none is known. An idle input holds nobody back."""
+    """The watermark that the slowest input allows now; None: none is known. No window waits for an idle input."""
     active = [i for i in query.inputs if not i.idle] or query.inputs
     limits = [ripe_of(i, now) for i in active if i.slt_ms is None]
     if gates := [i for i in active if i.slt_ms is not None]:
@@ -17,6 +17,8 @@ def ripe(query: QueryView, now: WallMs) -> int | None:
 
 def ripe_of(given: InputView, now: WallMs) -> int | None:
     """The watermark that patience allows an input now. A stream of old rows is measured by its own frontier."""
+    if given.upstream is not None:
+        return given.upstream.complete
     if given.live:
         if given.held_until is not None and given.held_until > now:
             return None if given.held_most_ms is None else now - given.patience_ms - given.held_most_ms

@@ -19,9 +19,9 @@ class Learner:
     """Two models for each operator, of latency and of slack-ready tuples, learnt anew each period from a sliding history.
 
     What every gate does by its definition need not be learnt: a longer threshold never shortens a wait and never makes
-    more tuples slack-ready; nobody waits longer than the threshold while the fastest stream keeps up with the clock; and
-    who waits in the next period has waited at most one period more than the oldest who waits now. And the first time that
-    a delay grows no model can know of it, so the wait is expected to grow on at least as it did in the last period.
+    more tuples slack-ready; no tuple waits longer than the threshold while the fastest stream keeps up with the clock; and
+    one that waits in the next period has waited at most one period more than the oldest that waits now. And the first time a
+    delay grows no model can know of it, so the wait is expected to grow on at least as it did in the last period.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Learner:
         refit_every: int = 60,
         pace_ms: float = 0.0,
     ) -> None:
-        """`pace_ms` is how far apart the moments are at which somebody looks what has come in."""
+        """`pace_ms` is how far apart the moments are at which what has come in is looked at."""
         if len(thresholds) < 2 or sorted(set(thresholds)) != list(thresholds):
             raise SettingError("slack.thresholds", list(thresholds)[:5], "two or more, ascending")
         if enough < 3 or keep < enough:
@@ -97,7 +97,7 @@ def all_lessons(history: History, most_ms: float) -> tuple[Report, ...]:
     """What the thresholds that were set have done, and what the greatest would have done in the same periods.
 
     The latter is no guess. A gate sees when the slowest stream gets to a tuple, whether it was let go before or not: the gap
-    is the wait that order would have cost, and with it nobody would be slack-ready. Of the older past a part is enough.
+    is the wait that order would have cost, and with it no tuple would be slack-ready. Of the older past a part is enough.
     """
     lessons, reports = _thinned(history.lessons), _thinned(history.reports)
     extra = overhead_ms(history.lessons)

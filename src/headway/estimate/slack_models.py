@@ -1,6 +1,6 @@
 """Models that learn a number from features, each with how far it may be off: Gaussian process, linear, isotonic, SVM.
 
-scikit-learn takes a second to load, so it is loaded by whoever fits a model and by nobody else.
+scikit-learn takes a second to load, so it is loaded only where a model is fitted.
 """
 
 import warnings
@@ -88,7 +88,7 @@ def _kernel(features: int) -> Any:
 
 
 def _climb(cost: Callable[[Floats], Any], start: Floats, bounds: Floats) -> tuple[Floats, float]:
-    """To the likeliest length scales; after some steps the rest is not worth its time."""
+    """Move towards the likeliest length scales, for some steps: more of them gain too little for their time."""
     from scipy.optimize import minimize
 
     found = minimize(cost, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 30})
@@ -97,7 +97,7 @@ def _climb(cost: Callable[[Floats], Any], start: Floats, bounds: Floats) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """A model without an idea of its own error: as standard deviation it has that of its misses in training."""
+    """A model that does not estimate its own error: its standard deviation is that of its misses in training."""
 
     scale: Scale
     inner: Any

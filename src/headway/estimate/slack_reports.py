@@ -34,7 +34,7 @@ class History:
     teaches: tuple[bool, ...] = ()
 
     def plus(self, report: Report) -> "History":
-        # A period that begins with a cut lets out what has waited under the old threshold, and after a raise nobody has
+        # A period that begins with a cut lets out what has waited under the old threshold, and after a raise no tuple has
         # waited as long as the new one allows: neither latency is the threshold's own.
         cut = bool(self.reports) and report.slt_ms < self.reports[-1].slt_ms
         settled = not cut and report.latency_ms >= 0.9 * min(report.slt_ms, report.gap_ms)

@@ -22,7 +22,7 @@ class Slots:
 
     On a cluster `cores` are those of the executors, and the processor time is that of the driver, which has `planning_cores`
     and only plans and commits. What tasks use is not known: then one batch more than there are cores, so that none is idle
-    and who allocates executors by tasks that wait sees one wait; but not more than the driver can plan for.
+    and an allocator of executors that goes by waiting tasks sees one wait; but not more than the driver can plan for.
     """
 
     cores: int

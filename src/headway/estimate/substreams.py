@@ -20,7 +20,7 @@ GROUPS_SHOWN = 512
 GROUP_WINDOWS = 4  # remembered
 WANTED_MS = 600  # length of a sub-stream in the paper
 MOST_PARTS = 60  # sub-streams between two ends of windows
-BEGINS = 0.05  # of a batch's rows: who is older is a straggler
+BEGINS = 0.05  # of a batch's rows: an older row is a straggler
 COLUMNS = 7  # rows, delay, delay^2, value, value^2, value^3, delay x value
 
 

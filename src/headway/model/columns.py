@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Flags = NDArray[np.bool_]
 Kind = TypeVar("Kind", bound=np.generic)
 
-FLAGS, NUMBERS = 4, 10
+FLAGS, NUMBERS = 4, 11
 _UNKNOWN = (nan, nan, nan, nan, nan)
 _MISSING = (nan, nan, inf, nan, nan)
 
@@ -40,8 +40,8 @@ class Columns:
     flags: Flags
     numbers: Floats
     # By input, as many as the query with most of them has: low, high and mean of the delay of its watermarks, and the
-    # standard deviations of the mean and of a single one. Not a number while unknown, or where we send the watermark: then
-    # it comes when the query is due. A mean of infinity where there is no such input.
+    # standard deviations of the mean and of a single one. Not a number while unknown, where we send the watermark, or where
+    # stages in front have said all: then it comes when the query is due. A mean of infinity where there is no such input.
     delays: Floats
 
     # In the order of `_flags` and `_numbers`.
@@ -59,6 +59,7 @@ class Columns:
     window_ms = _Row[np.float64]("numbers", 7)
     split_load = _Row[np.float64]("numbers", 8)
     reads_every = _Row[np.float64]("numbers", 9)  # ms between batches that only read, since no window is due; 0 where one is
+    below_ms = _Row[np.float64]("numbers", 10)  # what stages behind it cost on other nodes
 
     @classmethod
     def of(cls, queries: Sequence["QueryView"]) -> "Columns":
@@ -83,7 +84,7 @@ class Columns:
         )
 
     def put(self, row: int, view: "QueryView") -> None:
-        """A query has changed, not its inputs. Only for whoever made these columns, before anybody else has seen them."""
+        """A query has changed, not its inputs. Only for the maker of these columns, before anything else has read them."""
         self.flags[:, row] = _flags(view)
         self.numbers[:, row] = _numbers(view)
         self.delays[row] = _delays(view, self.width)
@@ -116,7 +117,7 @@ def _flags(view: "QueryView") -> tuple[bool, ...]:
         view.waiting_since is not None,
         view.running,
         view.live,
-        view.leads and not (view.pending or view.reads_every_ms or view.trigger_ms),
+        view.may_split,
     )
 
 
@@ -132,14 +133,17 @@ def _numbers(view: "QueryView") -> tuple[float, ...]:
         view.window_ms,
         view.split_load,
         view.reads_every_ms,
+        view.below_ms,
     )
 
 
 def _delays(view: "QueryView", width: int) -> list[tuple[float, ...]]:
-    known = [_delay(i) for i in view.inputs] or [_UNKNOWN]
+    known = [_delay(i, view.deadline) for i in view.inputs] or [_UNKNOWN]
     return known + [_MISSING] * (width - len(known))
 
 
-def _delay(given: "InputView") -> tuple[float, ...]:
-    d = given.delay if given.source_sends else None
+def _delay(given: "InputView", deadline: float) -> tuple[float, ...]:
+    upstream = given.upstream
+    come = upstream is not None and upstream.complete is not None and upstream.complete >= deadline
+    d = given.delay if given.source_sends and not come else None
     return _UNKNOWN if d is None else (d.low_ms, d.high_ms, d.mean_ms, d.mean_sd_ms, d.draw_sd_ms)

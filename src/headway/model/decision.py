@@ -1,7 +1,7 @@
 """What a policy may decide about the order of batches, and why."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from headway.model.time import EventMs, WallMs
@@ -15,11 +15,13 @@ class Grant:
     query: str
     announce: EventMs | None
     because: str
+    # Before this no other query is wanted; None: that is to be asked. It spares a question, and is no part of the wish.
+    then: WallMs | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Let nobody run; look again at `until`, or when something happens."""
+    """Let no query run; look again at `until`, or when something happens."""
 
     until: WallMs
     because: str
@@ -30,6 +32,6 @@ Guard = Callable[[Decision, Snapshot], Decision]  # what becomes of a wish withi
 
 
 class OrderPolicy(Protocol):
-    """Whose micro-batch runs next? Same snapshot, same answer. What else it may declare is in `declared.py`."""
+    """Which query runs its next micro-batch? Same snapshot, same answer. What else it may declare is in `declared.py`."""
 
     def decide(self, snap: Snapshot) -> Decision: ...

@@ -4,13 +4,17 @@ A policy of a user's own needs no base class: what it must have is checked by `c
 the fields below say.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from typing import TypeVar
 
 from headway.errors import SettingError
+from headway.model.slack import Learns, SlackPolicy
+from headway.model.time import WallMs
+from headway.model.view import QueryView
 
-Declared = TypeVar("Declared", "OrderDeclares", "PatienceDeclares")
+Declared = TypeVar("Declared", "OrderDeclares", "PatienceDeclares", "SlackDeclares")
+NotBefore = Callable[[QueryView, WallMs], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,9 @@ class OrderDeclares:
     every_ms: int = 0  # without a gate: the trigger of every query; 0 is Spark's own
     confidence: float | None = None  # it looks at delays, at intervals that hold with this probability; None: it does not
     memory: bool = False  # it minds how much of the memory is in use
+    # The moment before which it grants this query no batch, whatever the other queries do; minus infinity where it cannot
+    # tell. None: it is asked whenever a query has changed.
+    not_before: NotBefore | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,16 @@ class PatienceDeclares:
     """What a patience policy may declare."""
 
     slt_ms: int | None = None  # a slack gate: rows, not the clock, tell how far the stream has come
+    tunes: SlackPolicy | None = None  # sets that threshold anew after each window; None: it stays as it is
+
+
+@dataclass(frozen=True, slots=True)
+class SlackDeclares:
+    """What a slack policy may declare."""
+
+    # Makes what learns the curves that it decides by, given a window's period in seconds and how often rows are read, in
+    # milliseconds. None: it needs no curves.
+    learner: Callable[[float, float], Learns] | None = None
 
 
 ORDER = ("decide",)
@@ -47,6 +64,10 @@ def order_declares(policy: object) -> OrderDeclares:
 
 def patience_declares(policy: object) -> PatienceDeclares:
     return declared(policy, PatienceDeclares)
+
+
+def slack_declares(policy: object) -> SlackDeclares:
+    return declared(policy, SlackDeclares)
 
 
 def checked(key: str, policy: object, needs: Collection[str], want: str) -> None:

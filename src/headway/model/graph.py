@@ -42,7 +42,7 @@ class Graph:
         return tuple(out)
 
     def paths(self) -> tuple[tuple[str, ...], ...]:
-        """Every way from an operator that nobody feeds to one that feeds nobody."""
+        """Every way from an operator that no other feeds to one that feeds no other."""
         fed = {e.target for e in self.edges}
         return tuple(path for o in self.operators if o not in fed for path in self._onward((o,)))
 

@@ -1,4 +1,4 @@
-"""Whose line it is: the identity of a query's control source, as it calls the gate.
+"""Which query a line belongs to: the identity of a query's control source, as it calls the gate.
 
 A line may hang up and call again, and a controller that has begun anew finds it again. All of that goes by its identity and
 never by the connection.
@@ -23,7 +23,7 @@ class LineId:
     """Which query, from which checkpoint, in which of its lives."""
 
     query: str  # Spark's id of the query. It stands in the checkpoint, so it is the same in every life.
-    checkpoint: str | None  # None: nobody has said it
+    checkpoint: str | None  # None: it is not known
     incarnation: Incarnation
 
     def comes_back_as(self, caller: "LineId") -> bool:

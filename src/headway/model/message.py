@@ -6,8 +6,10 @@ from typing import Literal
 
 from headway.model.deadline import Deadlines
 from headway.model.decision import Guard, OrderPolicy
+from headway.model.experience import Experience
 from headway.model.offset import ControlOffset
 from headway.model.patience import PatiencePolicy
+from headway.model.punctuation import Punctuation
 from headway.model.sampling import GroupSeen, SamplingPolicy, SubStreamSeen
 from headway.model.slack import Curve, Report
 from headway.model.status import RuntimeStatus
@@ -30,6 +32,9 @@ class InputSpec:
     slt_ms: int | None = None  # a slack gate: frontiers, not the clock, tell how far it has come
     sampling: SamplingPolicy | None = None  # how much of it is taken, and so how long it is waited for
     arrives: bool = False  # its rows say when they came, so their delays owe nothing to this machine's clock
+    relayed: str | None = None  # the topic in which stages of ours say how far it is complete: see `Heard`
+    stages: tuple[str, ...] = ()  # that are waited for there; none: all that were ever heard
+    strict: bool = False  # its query goes by the time of rows itself, and not by windows alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ class QuerySpec:
     bounded: bool = False  # availableNow: a run that ends when all that is there has been read
     fresh_ms: int | None = None  # how soon new rows are wanted in the output, before any window ends; None: windows decide
     past: tuple["BatchSeen", ...] = ()  # what was told of sampled inputs before a restart
+    experience: Experience | None = None  # of another driver, which ran it before
+    proves: bool = False  # its first batch runs, be there rows or none: a move is over when one is committed
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,25 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
+class Heard:
+    """Punctuations that were read in a topic since the last time; none: there were none, and the time goes on."""
+
+    topic: str
+    at: WallMs
+    said: tuple[tuple[int, Punctuation], ...] = ()  # partition, and what stands there
+
+
+@dataclass(frozen=True, slots=True)
+class Relaying:
+    """A query writes its results to a topic, and this is what the stages behind it cost, as was told at `at`."""
+
+    query: str
+    topic: str
+    below_ms: float | None = None  # None: nothing new is known of that
+    at: WallMs | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Stalled:
     """A running batch keeps no core busy, say because the user's own code in it waits: its slot is lent to others."""
 
@@ -166,17 +192,32 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Somebody wants to know how things stand."""
+    """A caller wants to know how things stand."""
 
     reply: Callable[[RuntimeStatus], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Stood:
+    """How a query stood at its gate when it was decided that no further batch of it runs."""
+
+    at: WallMs
+    batch: int | None  # the last that is done; None: none in this run
+    announced: EventMs
+    swept: EventMs
+    experience: Experience
+
+
+@dataclass(frozen=True, slots=True)
 class Drain:
-    """No further batch of this query, or of any (None); `done` is called once none of them runs."""
+    """No further batch of this query, or of any (None); `done` is called once none of them runs.
+
+    Of a query that stands at its gate then, `stood` is told first; one that is gone stands nowhere.
+    """
 
     query: str | None
     done: Callable[[], None]
+    stood: Callable[[Stood], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,5 +241,6 @@ class Use:
 
 
 Message = (
-    Started | Asked | Gone | Failed | Unreadable | BatchSeen | Stalled | Resumed | Reached | Learnt | Use | Look | Drain
+    Started | Asked | Gone | Failed | Unreadable | BatchSeen | Stalled | Resumed | Reached | Heard | Relaying | Learnt | Use
+    | Look | Drain
 )  # fmt: skip

@@ -44,7 +44,7 @@ class PatiencePolicy(Protocol):
 
     @property
     def delay_ms(self) -> int:
-        """Until something is known of the stream; and for good where nobody can adapt it, as under Spark's own triggers."""
+        """Until something is known of the stream; and for good where it cannot be adapted, as under Spark's own triggers."""
         ...
 
     @property

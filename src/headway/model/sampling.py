@@ -68,7 +68,7 @@ class StreamView:
     value_skew: float = 0.0
     correlation: float = 0.0  # of delay and value
     correlated_rows: float = 0.0  # on how many rows that rests
-    groups: tuple[GroupView, ...] = ()  # largest first; empty where nobody asked for groups
+    groups: tuple[GroupView, ...] = ()  # largest first; empty where no groups were asked for
 
     @property
     def places(self) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -63,41 +63,13 @@ class SLTs:
 
 
 class SlackPolicy(Protocol):
-    """Sets the thresholds of all gates of an application, once a period."""
+    """Sets the thresholds of all gates of an application, once a period. What else it may declare is in `declared.py`."""
 
     def decide(self, seen: SlackSeen) -> SLTs: ...
-
-
-@runtime_checkable
-class Tuned(Protocol):
-    """Patience whose slack threshold is set by a policy, from what the query's windows show."""
-
-    @property
-    def slt_ms(self) -> int:
-        """Where the threshold starts."""
-        ...
-
-    @property
-    def most_ms(self) -> int: ...
-
-    def slack_policy(self) -> SlackPolicy: ...
-
-    def learner(self, period_ms: float) -> "Learns | None":
-        """What learns beside a query whose windows come this often; None if the policy needs no curves."""
-        ...
-
-
-@runtime_checkable
-class Learned(Protocol):
-    """A slack policy that needs curves, and brings along what learns them."""
-
-    def decide(self, seen: SlackSeen) -> SLTs: ...
-
-    def learner(self, period_s: float = 1.0, pace_ms: float = 0.0) -> "Learns":
-        """For windows that come this often, whose rows are read that often."""
-        ...
 
 
 class Learns(Protocol):
+    """What finds out, from reports, which threshold leads to which latency and to how many late rows."""
+
     def see(self, report: Report) -> None: ...
     def curves(self) -> Mapping[str, Curve] | None: ...

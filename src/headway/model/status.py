@@ -1,4 +1,4 @@
-"""What a runtime tells of itself: one immutable value, made by those who know, for everybody to read."""
+"""What a runtime tells of itself: one immutable value, made by the thread that knows, for all to read."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -66,7 +66,10 @@ class QueryStatus:
     stalled: bool = False  # its batch keeps no core busy, and takes no slot
     hangs: str | None = None  # where its batch is, if that runs for longer than `hang_after`
     restarts: int = 0  # how often it was started again after a failure
-    view: QueryView | None = field(default=None, repr=False)  # as the policy sees it; None: nobody decides about it
+    batches: int = 0  # that were told of, over all runs of the query in this runtime,
+    rows: int = 0  # the rows that they read,
+    busy_ms: int = 0  # and how long they took, without their waits at the gate
+    view: QueryView | None = field(default=None, repr=False)  # as the policy sees it; None: no policy decides about it
 
     @property
     def over(self) -> bool:

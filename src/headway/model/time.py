@@ -32,7 +32,7 @@ STEP_MS = 1_000  # a wall clock that is off by less was corrected, not set: it i
 
 
 class SystemClock:
-    """The wall clock as it was at first, carried on by the monotonic clock: whoever sets the clock moves no deadline."""
+    """The wall clock as it was at first, carried on by the monotonic clock: no deadline moves when the clock is set."""
 
     def __init__(self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic) -> None:
         self._wall, self._steady = wall, steady
@@ -58,7 +58,7 @@ class SystemClock:
 
 @dataclass
 class VirtualClock:
-    """A clock that moves only when it is told to; `skew` is by how much somebody has set the wall clock meanwhile."""
+    """A clock that moves only when it is told to; `skew` is by how much the wall clock was set meanwhile."""
 
     at: int = 0
     skew: int = 0
