@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from headway.errors import SettingError
-from headway.policy import load, order, patience, sampling
+from headway.policy import adaptation, load, order, patience, placement, sampling
 from headway.policy.load import KINDS, order_policy, policy_of, question_of
 
 
@@ -30,7 +30,8 @@ def test_a_line_of_text_becomes_a_policy(text: str, policy: object) -> None:
 
 def test_every_policy_has_a_name() -> None:
     assert {cls.__name__ for cls in KINDS["order"].values()} == set(order.__all__)
-    for question, room in (("patience", patience), ("sampling", sampling)):
+    rooms = (("patience", patience), ("sampling", sampling), ("placement", placement), ("adaptation", adaptation))
+    for question, room in rooms:
         named = {cls.__name__ for cls in KINDS[question].values()}
         assert named == {name for name in room.__all__ if not name.endswith("Policy")}
 

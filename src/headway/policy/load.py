@@ -1,6 +1,7 @@
 """Settings become policies: `klink` or `klink:confidence=0.9,interval=paper`. Others may add entry points.
 
-Each question has its own: `headway.order`, `headway.patience` and `headway.sampling` are the groups of entry points.
+Each question has its own: `headway.order`, `headway.patience`, `headway.sampling`, `headway.placement` and
+`headway.adaptation` are the groups of entry points.
 """
 
 from dataclasses import MISSING, fields
@@ -9,7 +10,7 @@ from typing import Any
 
 from headway.errors import SettingError
 from headway.model.decision import OrderPolicy
-from headway.policy import order, patience, sampling
+from headway.policy import adaptation, order, patience, placement, sampling
 
 KINDS: dict[str, dict[str, type[Any]]] = {
     "order": {
@@ -35,6 +36,22 @@ KINDS: dict[str, dict[str, type[Any]]] = {
         "aion-minus": sampling.AionMinus,
         "aq-k-slack": sampling.AQKSlack,
         "everything": sampling.Everything,
+    },
+    "placement": {
+        "prediction-rings": placement.PredictionRings,
+        "least-loaded": placement.LeastLoaded,
+        "round-robin-placement": placement.RoundRobinPlacement,
+        "random": placement.RandomPlacement,
+        "never-move": placement.NeverMove,
+        "near-ideal": placement.NearIdeal,
+    },
+    "adaptation": {
+        "wasp": adaptation.Wasp,
+        "no-adapt": adaptation.NoAdapt,
+        "degrade-only": adaptation.DegradeOnly,
+        "re-assign-only": adaptation.ReassignOnly,
+        "scale-only": adaptation.ScaleOnly,
+        "re-plan-only": adaptation.ReplanOnly,
     },
 }
 

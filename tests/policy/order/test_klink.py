@@ -15,7 +15,8 @@ from headway.model.decision import Grant, Hold
 from headway.model.time import EventMs, WallMs
 from headway.model.view import DelayView, InputView, QueryView
 from headway.policy.order import Klink
-from headway.policy.order.klink import MOST_STEPS, batches_before, expected_slack
+from headway.policy.order.klink import MOST_STEPS, expected_slack
+from headway.policy.order.splitting import batches_before, batches_before_one
 from model.making import NOW, again, query, snapshot, stream, viewed
 
 
@@ -259,6 +260,7 @@ def test_a_query_whose_sources_are_asked_first_is_never_served_early() -> None:
         ({"confidence": 1.0}, "order.confidence = 1.0: expected a share between 0 and 1, e.g. 0.95"),
         ({"confidence": float("nan")}, "order.confidence = nan: expected a share between 0 and 1, e.g. 0.95"),
         ({"step_ms": 0}, "order.step_ms = 0: expected more than 0 milliseconds"),
+        ({"spare": -0.1}, "order.spare = -0.1: expected 0 or more, a share of the time that batches should take"),
         ({"interval": "wide"}, "order.interval = 'wide': expected 'predictive' or 'paper'"),
     ],
 )
@@ -281,9 +283,11 @@ def loaded(load: float, since_ms: int = 1_000, due_in_ms: int = 3_000, fixed_ms:
     )  # fmt: skip
 
 
-def planned(view: QueryView, price: float = 0.1, most: int = 5) -> tuple[float, int]:
+def planned(view: QueryView, price: float = 0.1, most: int = 5, spare: float = 0.3) -> tuple[float, int]:
     seen = Columns.of((view,))
-    at, k = batches_before(seen, Klink().slack_ms(seen, NOW), NOW, price, most)
+    slack = Klink().slack_ms(seen, NOW)
+    at, k = batches_before(seen, slack, NOW, price, most, spare)
+    assert batches_before_one(view, float(slack[0]), NOW, price, most, spare) == (at[0], k[0])
     return float(at[0]) - NOW, int(k[0])
 
 
@@ -301,8 +305,15 @@ def test_where_others_wait_there_are_fewer_and_none_is_too_many() -> None:
 
 def test_when_it_is_too_late_for_all_of_them_the_last_ones_are_made() -> None:
     """Each batch is planned anew, so one that took longer than it should costs one of those that follow."""
-    left = [planned(loaded(0.4, since_ms=800, due_in_ms=due))[1] for due in (2_500, 1_000, 700, 500)]
+    left = [planned(loaded(0.4, since_ms=800, due_in_ms=due))[1] for due in (2_500, 1_000, 700, 300)]
     assert left == sorted(left, reverse=True) and left[-1] == 1
+
+
+def test_the_more_time_is_kept_in_hand_the_sooner_they_begin() -> None:
+    begins = [planned(loaded(0.4), spare=spare)[0] for spare in (0.0, 0.15, 0.3, 0.6)]
+    assert begins == sorted(begins, reverse=True) and begins[0] - begins[2] > 100
+    light = [planned(loaded(0.05), spare=spare)[0] for spare in (0.0, 0.3)]
+    assert 0 < light[0] - light[1] < 100, "less time for less work"
 
 
 def test_a_batch_that_is_not_the_last_before_its_window_announces_nothing() -> None:

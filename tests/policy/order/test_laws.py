@@ -236,3 +236,42 @@ def test_how_late_rows_are_decides_nothing_where_we_send_the_watermarks(policy: 
     the same query is served."""
     calm = [again(q, inputs=tuple(replace(i, delay=None) for i in q.inputs)) for q in snap.queries]
     assert policy.decide(snap) == policy.decide(replace(snap, queries=tuple(calm)))
+
+
+def by_columns(snap: Snapshot) -> Snapshot:
+    """The same, looked at as many queries are."""
+    seen = replace(snap)
+    object.__setattr__(seen, "_few", False)
+    return seen
+
+
+@every_klink
+@given(snap=snapshots())
+def test_few_queries_are_decided_about_as_many_are(policy: OrderPolicy, snap: Snapshot) -> None:
+    one, other = policy.decide(snap), policy.decide(by_columns(snap))
+    assert one == other
+    assert getattr(one, "then", None) == getattr(other, "then", None)
+
+
+@every_klink
+@given(snap=snapshots(pressed=False), later=st.integers(0, 5_000))
+def test_no_query_is_granted_before_klink_says_it_may_be(policy: Klink, snap: Snapshot, later: int) -> None:
+    at = WallMs(snap.now + later)
+    grant = granted(policy, replace(snap, now=at))
+    assert policy.not_before(named(snap, grant.query), snap.now) <= at + 1e-6
+
+
+@every_klink
+@given(snap=snapshots(pressed=False), share=st.floats(0, 1, exclude_max=True))
+def test_after_a_grant_no_other_query_is_granted_before_klink_said_one_is_wanted(
+    policy: OrderPolicy, snap: Snapshot, share: float
+) -> None:
+    first = granted(policy, snap)
+    calm = [q for q in snap.queries if q.name == first.query or (q.due is not None and q.due > snap.now + 500)]
+    only = replace(snap, queries=tuple(calm))  # most others are not due then
+    grant = granted(policy, only)
+    assume(grant.then is not None)
+    assert grant.then is not None and grant.then > snap.now
+    left = with_one_changed(only, again(named(only, grant.query), waiting_since=None))
+    at = WallMs(snap.now + int(share * (grant.then - snap.now)))
+    assert isinstance(policy.decide(replace(left, now=at)), Hold)

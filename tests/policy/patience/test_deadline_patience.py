@@ -10,7 +10,8 @@ from headway.loop import codec
 from headway.loop.kernel import Kernel
 from headway.loop.replay import replay
 from headway.loop.thresholds import Threshold
-from headway.model.deadline import window
+from headway.model.deadline import Deadlines, window
+from headway.model.message import InputSpec, QuerySpec
 from headway.model.slack import Report
 from headway.model.time import WallMs
 from headway.policy.order import Klink
@@ -65,8 +66,9 @@ def test_rivals_can_be_set_in_its_place(tuner: Any) -> None:
 
 
 def test_until_something_is_known_half_of_the_time_is_given_to_waiting() -> None:
-    policy, book = Deadline("6 s"), Notebook()
-    threshold = Threshold(policy.slack_policy(), policy.learner(3_000), float(policy.slt_ms), float(policy.most_ms))
+    given = InputSpec("bus", 3_000, policy=Deadline("6 s"), slt_ms=3_000)
+    threshold, book = Threshold.of(QuerySpec("q", (given,), Deadlines((window("3 s"),)), True)), Notebook()
+    assert threshold is not None and threshold.learner is not None and threshold.most_ms == WITHIN_MS
     assert threshold.ms == 3_000 and threshold.lesson("q") is None
     threshold.reports.append(Report("query", 1.0, 3_000, 1_500, 0))
     work = threshold.lesson("q")

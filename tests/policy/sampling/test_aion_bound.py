@@ -120,8 +120,8 @@ def kept(errors: list[float], error: float = 0.05) -> float:
     return float(np.mean(np.array(errors) <= error))
 
 
-@pytest.mark.parametrize("rows", [60, 3000])
-@pytest.mark.parametrize("draw", [normal, heavy, *(pytest.param(d, marks=slow) for d in (yes_or_no, rising, falling))])
+@pytest.mark.parametrize("rows", [60, pytest.param(3000, marks=slow)])
+@pytest.mark.parametrize("draw", [normal, *(pytest.param(d, marks=slow) for d in (heavy, yes_or_no, rising, falling))])
 def test_a_mean_is_within_five_per_cent_in_nineteen_windows_of_twenty(draw: Draw, rows: int) -> None:
     assert kept([w.mean_error() for w in windows(Aion(), draw, rows, 400)]) >= 0.95
 
@@ -133,7 +133,7 @@ def test_so_is_a_sum(draw: Draw, rows: int) -> None:
     assert kept([w.sum_error() for w in windows(Aion(of="sum"), draw, rows, 400)]) >= 0.95
 
 
-@pytest.mark.parametrize("rows", [60, 3000])
+@pytest.mark.parametrize("rows", [60, pytest.param(3000, marks=slow)])
 def test_so_is_a_count(rows: int) -> None:
     assert kept([w.count_error() for w in windows(Aion(of="count"), normal, rows, 400)]) >= 0.95
 

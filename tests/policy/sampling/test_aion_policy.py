@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
@@ -10,6 +10,7 @@ from headway.estimate.sample_size import needed
 from headway.model.sampling import GroupView, SamplingPolicy, StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
 from headway.policy.sampling.aion import slide_arrived
+from tried import tried
 
 GRID = np.linspace(0, 2000, 200)
 EXPONENTIAL = (*zip(GRID.tolist(), (1 - np.exp(-GRID / 240)).tolist(), strict=True), (2400.0, 1.0))
@@ -35,7 +36,7 @@ policies = st.one_of(
         for kind in (Aion, AionMinus, AQKSlack, Everything)
     )
 )
-few = settings(max_examples=100, deadline=None)
+few = tried(100)
 
 
 # What is asked for

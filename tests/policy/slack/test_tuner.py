@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
@@ -12,6 +12,7 @@ from headway.model.graph import Edge, Graph
 from headway.model.slack import Curve
 from headway.policy.slack import SlackSeen, SLTuner
 from headway.policy.slack.tuner import climb, latency_ms
+from tried import tried
 
 JOIN = Graph(("join",))
 CHAIN = Graph(("join", "alarm"), (Edge("join", "alarm", 10.0),))
@@ -83,7 +84,7 @@ def test_thresholds_ascend_and_the_deadline_is_none_of_them() -> None:
 curves_ = st.builds(curve, st.floats(0, 20_000), st.just(TUNER), st.floats(0.1, 5))
 
 
-@settings(max_examples=100, deadline=None)
+@tried(100)
 @given(join=curves_, alarm=curves_, now=st.tuples(st.floats(0, 5900), st.floats(0, 5900)))
 def test_it_keeps_the_deadline_and_nothing_more_could_be_raised(join: Curve, alarm: Curve, now: tuple[float, float]) -> None:
     curves = {"join": join, "alarm": alarm}
@@ -97,7 +98,7 @@ def test_it_keeps_the_deadline_and_nothing_more_could_be_raised(join: Curve, ala
             assert not len(higher) or latency_ms(CHAIN, curves, {**said.ms, o: float(higher[0])}) >= 6000
 
 
-@settings(max_examples=50, deadline=None)
+@tried(50)
 @given(gap=st.floats(0, 20_000), tight=st.floats(500, 3000), loose=st.floats(3000, 9000))
 def test_a_longer_deadline_never_makes_more_slack_ready(gap: float, tight: float, loose: float) -> None:
     curves = {"join": curve(gap)}

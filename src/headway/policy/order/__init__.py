@@ -1,4 +1,4 @@
-"""Whose micro-batch runs next?"""
+"""Which query runs its next micro-batch?"""
 
 from headway.policy.order.baselines import FirstCome, HighestRate, RoundRobin, StreamBox
 from headway.policy.order.gateless import FairPools, FixedTrigger, Stock

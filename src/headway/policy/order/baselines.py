@@ -1,4 +1,4 @@
-"""Gated baselines of the Klink paper (section 6.1.3). They never hold: whoever waits, runs, in their own order.
+"""Gated baselines of the Klink paper (section 6.1.3). They never hold: a query that waits runs, in their own order.
 
 They know nothing of when a window may be swept, so batches run in between and a watermark is announced when it is ripe.
 """
@@ -57,7 +57,7 @@ class FirstCome(_WorkConserving):
 
 @dataclass(frozen=True, slots=True)
 class RoundRobin(_WorkConserving):
-    """The query that has stood at the gate longest: everyone in turn."""
+    """The query that has stood at the gate longest: all take turns."""
 
     def rank(self, query: QueryView, now: WallMs) -> float:
         return float(query.waiting_since or 0)
@@ -98,7 +98,7 @@ class StreamBox(_WorkConserving):
 
 
 def _unripe(query: QueryView, now: WallMs) -> bool:
-    """Whether it must wait, whoever's turn it is: for a watermark to ripen, or for the user's own trigger."""
+    """Whether it must wait, whichever query is next: for a watermark to ripen, or for the user's own trigger."""
     return (query.pending or query.trigger_ms > 0) and query.due is not None and query.due > now
 
 

@@ -30,8 +30,10 @@ def announce(query: QueryView, now: WallMs, *, ahead: bool, crowd: float = 0.0) 
         return due
     if due is None:
         return EventMs(coming)
+    if any(i.upstream is not None for i in query.inputs):
+        return due  # when the next window is complete, its upstream knows: a result that is there does not wait for that
     # A window is ripe that this batch will not emit. Announce it and run again at once, or let the next window's batch
-    # emit both? The extra batch pays if it spares this window more than it costs those who stand in the queue.
+    # emit both? The extra batch pays if it spares this window more than it costs the queries that wait.
     cost = query.cost_ms(now)
     spared = coming + query.patience_ms - now - cost
     return due if spared > cost * crowd else EventMs(coming)

@@ -10,7 +10,7 @@ from headway.model.view import Snapshot
 
 
 class Gateless:
-    """Never asked: these queries have no gate. Should a gate wait all the same, it is told so."""
+    """Not asked in practice, since these queries have no gate. If a gate asks all the same, the answer says so."""
 
     __slots__ = ()
     gated: ClassVar[bool] = False

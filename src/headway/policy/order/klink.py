@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, sqrt
+from math import ceil, fsum, inf
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from headway.errors import SettingError
 from headway.estimate.delays import normal_half_width
+from headway.estimate.due import NEVER
 from headway.model.arrays import Floats
 from headway.model.columns import Columns
 from headway.model.decision import Decision, Grant, Hold
@@ -18,6 +18,7 @@ from headway.model.time import WallMs
 from headway.model.view import QueryView, Snapshot
 from headway.policy.order.emission import announce
 from headway.policy.order.relief import most_relieving
+from headway.policy.order.splitting import batches_before, batches_before_one, never_before, price
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Klink:
 
     A query without history goes first: until it runs we learn nothing about it. Ties break by name. A batch runs when its
     window is due. Where rows cost much, most of them are worked off by batches before, so that the one which emits has few
-    left; but each batch has a price, which others pay who wait, so it depends on how busy all are.
+    left; but each batch has a price, which waiting queries pay, so it depends on how busy the cores are.
     """
 
     confidence: float = 0.95
@@ -35,6 +36,7 @@ class Klink:
     # A batch before the one that emits must spare the window this many fixed parts, less where cores idle,
     split: float = 1.0
     before: int = 5  # and there are at most so many of them, ever smaller
+    spare: float = 0.3  # of the time that they should take is kept in hand: they may take longer
     memory: bool = False  # while memory is short, run what frees most; it has not paid anywhere yet
     gated: ClassVar[bool] = True
 
@@ -45,45 +47,54 @@ class Klink:
             raise SettingError("order.split", self.split, "0 or more fixed parts of a batch")
         if not isinstance(self.before, int) or self.before < 1:
             raise SettingError("order.before", self.before, "1 or more batches")
+        if not 0 <= self.spare < inf:
+            raise SettingError("order.spare", self.spare, "0 or more, a share of the time that batches should take")
         if self.step_ms <= 0:
             raise SettingError("order.step_ms", self.step_ms, "more than 0 milliseconds")
         if self.interval not in ("predictive", "paper"):
             raise SettingError("order.interval", self.interval, "'predictive' or 'paper'")
 
     def decide(self, snap: Snapshot) -> Decision:
-        now, seen = snap.now, snap.columns
-        if not seen.waiting.any():
-            return Hold(WallMs(now + 1000), because="no query waits at the gate")
-        if self.memory and snap.memory.pressed:
-            ready = snap.waiting
+        now, queries = snap.now, snap.queries
+        if self.memory and snap.memory.pressed and (ready := snap.waiting):
             return most_relieving(ready, self.slack_ms(Columns.of(ready), now), snap, self.step_ms)
-        price = self.split * min(1.0, max(LEAST_SPARED, crowd_if_split(snap)))  # of one batch more, in fixed parts
-        one_batch = np.asarray(seen.window_ms <= price * seen.fixed_ms)
-        slack, wanted, before = self._wanted_at(snap, ~seen.may_split | one_batch, price)
-        due = wanted <= now
-        if not due.any():
-            soonest = wanted.min()
-            name = min(snap.queries[i].name for i in np.flatnonzero(wanted == soonest))
-            return Hold(WallMs(ceil(soonest)), because=f"{name} is next, in {soonest - now:.0f} ms")
-        # A window that is due goes before a batch that only reads, unless that has been put off for as long again.
-        first = np.flatnonzero(due)
-        if (seen.reads_every[first] > 0).any():
-            put_off = np.maximum(seen.reads_every, _reads_total_ms(snap))
-            urgent = due & ((seen.reads_every == 0) | (now - wanted >= put_off))
-            first = np.flatnonzero(urgent) if urgent.any() else first
-        rank = self._rank(seen.take(first), slack[first], now)
-        best = min(first[rank == rank.min()].tolist(), key=lambda i: snap.queries[i].name)
-        chosen, crowd = snap.queries[best], len(first)
+        worth = price(snap, self.split)
+        slack, wanted, before = self._few(snap, worth) if snap.few else self._many(snap, worth)
+        due = [row for row, at in enumerate(wanted) if at <= now]
+        if not due:
+            soonest = min(wanted, default=inf)
+            if soonest == inf:
+                return Hold(WallMs(now + 1000), because="no query waits at the gate")
+            name = min(queries[row].name for row, at in enumerate(wanted) if at == soonest)
+            when = "when its upstream says so" if soonest >= NEVER else f"in {soonest - now:.0f} ms"
+            return Hold(WallMs(ceil(soonest)), because=f"{name} is next, {when}")
+        first = _windows_first(snap, due, wanted)
+        ranks = self._rank([queries[row] for row in first], [slack[row] for row in first], now)
+        best = min(zip(ranks, (queries[row].name for row in first), first, strict=True))[2]
+        chosen, crowd = queries[best], len(first)
         early = chosen.due is not None and now < chosen.due and before[best] <= 1
-        watermark = announce(chosen, now, ahead=early or bool(one_batch[best]), crowd=(crowd - 1) / snap.slots)
-        return Grant(chosen.name, watermark, because=self._because(chosen, float(slack[best]), now, crowd))
+        ahead = early or _one_batch(chosen, worth)
+        watermark = announce(chosen, now, ahead=ahead, crowd=(crowd - 1) / snap.slots)
+        others = min((at for row, at in enumerate(wanted) if row != best), default=inf)
+        then = None if others <= now else WallMs(ceil(min(others, now + 1000)))
+        return Grant(chosen.name, watermark, self._because(chosen, slack[best], now, crowd), then)
+
+    def not_before(self, query: QueryView, now: WallMs) -> float:
+        """The moment before which it is granted no batch, whatever the other queries do."""
+        if query.waiting_since is None:
+            return inf
+        if query.due is None or query.sent or self.memory:
+            return -inf
+        if not query.may_split:
+            return query.due
+        return min(query.due, never_before(query, _time_left(query, now), now, self.before, self.spare))
 
     def urgency(self, queries: Sequence[QueryView], now: WallMs) -> Floats:
         """The smallest goes first."""
-        seen = Columns.of(queries)
-        return self._rank(seen, self.slack_ms(seen, now), now)
+        slack = self.slack_ms(Columns.of(queries), now)
+        return np.asarray(self._rank(queries, slack.tolist(), now))
 
-    def _rank(self, seen: Columns, slack: Floats, now: WallMs) -> Floats:
+    def _rank(self, queries: Sequence[QueryView], slack: list[float], now: WallMs) -> list[float]:
         """Of those that are due, the one with the smallest runs next."""
         return slack
 
@@ -96,7 +107,8 @@ class Klink:
         # Time counts from now: epoch milliseconds leave a float too few digits for fractions, and two queries with the same
         # slack would tie at one hour of the day and not at another.
         release = np.where(unknown, 0.0, seen.due - now)
-        cost, start = seen.cost_ms(now), seen.deadline - now
+        # What stages on other nodes still make of it is time that cannot be spent here.
+        cost, start = seen.cost_ms(now) + seen.below_ms, seen.deadline - now
         if not np.isfinite(seen.delays[:, :, 2]).any():
             return np.where(unknown, -inf, release - cost)
         least = np.full(len(release), inf)
@@ -119,12 +131,34 @@ class Klink:
         at = [np.where(known, start + x, release) for x in (low, high, mean)]
         return at[0], at[1], at[2], np.where(known, sd, 0.0)
 
-    def _wanted_at(self, snap: Snapshot, whole: NDArray[np.bool_], price: float) -> tuple[Floats, Floats, NDArray[np.intp]]:
-        """Slack, where it matters; when each next batch should start: when it is due, or sooner if its rows alone would
-        make it late; never for who does not wait; and how many batches are to come before the one that emits. Slack orders
-        those that are due and moves those whose rows come in several batches; for the rest, most queries at most moments, it
-        is not worked out."""
+    # When each next batch should start: when it is due, or sooner if its rows alone would make it late; never for a query
+    # that does not wait. Slack, where it matters: it orders those that are due and moves those whose rows come in several
+    # batches; for the rest, most queries at most moments, it is not worked out. And how many batches are to come before the
+    # one that emits. Both ways come to the same.
+
+    def _few(self, snap: Snapshot, worth: float) -> tuple[list[float], list[float], list[int]]:
+        """One query after the other, in plain Python."""
+        now, reads_ms = snap.now, _reads_total_ms(snap)
+        slack, wanted, before = [inf] * len(snap.queries), [inf] * len(snap.queries), [0] * len(snap.queries)
+        for row, query in enumerate(snap.queries):
+            if query.waiting_since is None:
+                continue
+            at = -inf if query.due is None else float(query.due)
+            if query.reads_every_ms > 0:
+                at += max(0.0, reads_ms - query.reads_every_ms)
+            sooner = at > now and query.window_ms > worth * query.fixed_ms and query.may_split
+            if sooner or at <= now:
+                slack[row] = left = -inf if query.due is None else _time_left(query, now)
+            if sooner:
+                start, before[row] = batches_before_one(query, left, now, worth, self.before, self.spare)
+                at = min(start, at)
+            wanted[row] = at
+        return slack, wanted, before
+
+    def _many(self, snap: Snapshot, worth: float) -> tuple[list[float], list[float], list[int]]:
+        """All at once, by columns; also where sources send watermarks, whose coming is a matter of chance."""
         now, seen = snap.now, snap.columns
+        whole = ~seen.may_split | (seen.window_ms <= worth * seen.fixed_ms)
         wanted = np.where(seen.waiting, seen.due, inf)
         if (only_read := seen.reads_every > 0).any():
             # They are put off if there are so many of them that they would fill the slots.
@@ -136,9 +170,10 @@ class Klink:
         before = np.zeros(len(wanted), dtype=np.intp)
         sooner = np.flatnonzero(seen.waiting & ~whole & (wanted > now))
         if len(sooner):
-            at, before[sooner] = batches_before(seen.take(sooner), slack[sooner], now, price, self.before)
+            taken = seen.take(sooner)
+            at, before[sooner] = batches_before(taken, slack[sooner], now, worth, self.before, self.spare)
             wanted[sooner] = np.minimum(at, wanted[sooner])
-        return slack, wanted, before
+        return slack.tolist(), wanted.tolist(), before.tolist()
 
     def _because(self, query: QueryView, slack: float, now: WallMs, due: int) -> str:
         if query.due is None:
@@ -154,51 +189,39 @@ class Klink:
         return f"least slack, {slack:.0f} ms"
 
 
+def _one_batch(query: QueryView, worth: float) -> bool:
+    """The rows of a window cost no more than a batch before the one that emits would."""
+    return query.window_ms <= worth * query.fixed_ms
+
+
+def _time_left(query: QueryView, now: WallMs) -> float:
+    """Slack where we send the watermark: until the query is due, less what its batch takes."""
+    assert query.due is not None
+    return query.due - now - query.cost_ms(now) - query.below_ms
+
+
+def _windows_first(snap: Snapshot, due: list[int], wanted: list[float]) -> list[int]:
+    """A window that is due goes before a batch that only reads, unless that has been put off for as long again."""
+    reads_every = [snap.queries[row].reads_every_ms for row in due]
+    if not any(reads_every):
+        return due
+    total = _reads_total_ms(snap)
+    urgent = [
+        row for row, every in zip(due, reads_every, strict=True) if not every or snap.now - wanted[row] >= max(every, total)
+    ]
+    return urgent or due
+
+
 def _reads_total_ms(snap: Snapshot) -> float:
     """How often all queries can be read, when no window is due, if that may take half of what there is of slots."""
-    return float(2 * snap.columns.fixed_ms[snap.columns.reads_every > 0].sum() / snap.slots)
+    if snap.few:
+        fixed = [q.fixed_ms for q in snap.queries if q.reads_every_ms > 0]
+    else:
+        fixed = snap.columns.fixed_ms[snap.columns.reads_every > 0].tolist()
+    return 2 * fsum(fixed) / snap.slots
 
 
 MOST_STEPS = 64
-LEAST_SPARED = 0.1  # of the fixed part of a batch
-
-
-def crowd_if_split(snap: Snapshot) -> float:
-    """How many batches would wait for a slot, on average, if every query worked its windows off in two of them.
-
-    Sakasegawa's approximation for a queue with several servers: busy^sqrt(2 (slots + 1)) / (1 - busy).
-    """
-    busy = float(snap.columns.split_load.sum()) / snap.slots
-    return inf if busy >= 1 else busy ** sqrt(2 * (snap.slots + 1)) / (1 - busy)
-
-
-def batches_before(seen: Columns, slack: Floats, now: WallMs, price: float, most: int) -> tuple[Floats, NDArray[np.intp]]:
-    """When the next batch should start that works for a window which is not due yet, and how many there should be.
-
-    The batch that emits finds what came in during the one before, so that should be short. It is, if it finds little itself:
-    with `load` the time that the rows of a moment cost, a batch takes fixed + load x the one before, and ever smaller ones
-    approach fixed / (1 - load). The first of k must start as long before the window is due as all of them take. Each spares
-    the window a part of its rows, and costs everybody who waits meanwhile a fixed part: one of them at most, since later
-    ones have later deadlines. Where cores lie idle, to spare a tenth of a batch is enough to be worth the processor time.
-    """
-    fixed, cost = seen.fixed_ms, seen.cost_ms(now)
-    load = seen.per_row_ms * seen.rows_per_s / 1000
-    best, best_at, best_k = np.full(len(cost), inf), np.zeros(len(cost)), np.ones(len(cost), dtype=np.intp)
-    # All of them take `ours` x the first + `theirs` x fixed; the one that emits, `share` x the first + `rest` x fixed.
-    ours, theirs, rest, share = np.ones_like(load), np.zeros_like(load), np.ones_like(load), load.copy()
-    for k in range(1, most + 1):
-        # Slack shrinks faster than time passes, because the queue, and with it the cost, grows meanwhile. With some time to
-        # spare: if it ends late, it holds up the very batch that it should help.
-        lead = (slack - (ours - 1) * cost - theirs * fixed - fixed / 2) / (1 + ours * load)
-        score = rest * fixed + share * (cost + load * np.maximum(0.0, lead)) + price * fixed * k
-        better = (score < best) & ((lead >= -fixed / 2) | (k == 1))  # too late for as many as that
-        best, best_at, best_k = (
-            np.where(better, score, best),
-            np.where(better, now + lead, best_at),
-            np.where(better, k, best_k),
-        )
-        ours, theirs, rest, share = ours + share, theirs + rest, rest + share, share * load
-    return best_at, best_k
 
 
 # Eight arguments: the terms of the equation, by their names.

@@ -1,5 +1,6 @@
 """Response ratio: of the windows that are due, the one that has waited longest for its size (Brinch Hansen, 1971)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -18,15 +19,17 @@ class ResponseRatio(Klink):
 
     Least slack minds when a window was due, not what its batch costs: a long batch that is a little more overdue holds up
     many short ones. Shortest first would serve the mean best and let the long ones starve. The ratio lies between: it
-    begins at 1 for all, and grows with the wait, faster for the short, without end for everybody.
+    begins at 1 for all, and grows with the wait, faster for the short, without end for all.
     """
 
-    def _rank(self, seen: Columns, slack: Floats, now: WallMs) -> Floats:
+    def _rank(self, queries: Sequence[QueryView], slack: list[float], now: WallMs) -> list[float]:
+        seen = Columns.of(queries)
         cost = seen.cost_ms(now)
         # What has not come up to the present yet has shown no usual batch, and its cost is a guess: as good as the cheapest.
         least = cost[seen.live].min(initial=inf)
         ratios = _ratio(now - seen.due, np.where(seen.live, cost, np.minimum(cost, least)))
-        return np.where(np.isneginf(slack), slack, -ratios)
+        ranks: list[float] = np.where(np.isneginf(slack), slack, -ratios).tolist()
+        return ranks
 
     def _first_word(self, query: QueryView, slack: float, now: WallMs) -> str:
         waited = now - (now if query.due is None else query.due)

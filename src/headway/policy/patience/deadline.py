@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from math import inf
 
 from headway.errors import SettingError
-from headway.estimate.due import GATE_MOST_MS
 from headway.model.patience import PatienceView, Wait
-from headway.model.slack import Learned, Learns, SlackPolicy
+from headway.model.slack import SlackPolicy
 from headway.model.time import duration_ms
 from headway.policy.slack.tuner import SLTuner
 
@@ -15,7 +14,7 @@ from headway.policy.slack.tuner import SLTuner
 class Deadline:
     """Emit every window within `within` of its end; until then wait for the slowest source (see `SlackGate`).
 
-    Who sets the threshold is `tuner`, SLTuner unless told. The deadline counts all: waiting, reading, computing.
+    The threshold is set by `tuner`, SLTuner unless told. The deadline counts all: waiting, reading, computing.
     """
 
     within: str | int
@@ -31,7 +30,7 @@ class Deadline:
 
     @property
     def slt_ms(self) -> int:
-        """Where it starts: half of what there is, since nobody knows yet what a batch takes."""
+        """Where it starts: half of what there is, since it is not known yet what a batch takes."""
         return self.within_ms // 2
 
     @property
@@ -53,11 +52,7 @@ class Deadline:
     def decide(self, seen: PatienceView) -> Wait:
         return Wait(self.delay_ms, "where its slack threshold starts")
 
-    def slack_policy(self) -> SlackPolicy:
-        """Who sets the threshold."""
+    @property
+    def tunes(self) -> SlackPolicy:
+        """Sets the threshold after each window."""
         return self.tuner or SLTuner(self.within_ms)
-
-    def learner(self, period_ms: float) -> Learns | None:
-        """What learns beside a query whose windows come this often; a rival needs none."""
-        policy, pace_ms = self.slack_policy(), min(period_ms, GATE_MOST_MS)
-        return policy.learner(period_ms / 1000, pace_ms) if isinstance(policy, Learned) else None

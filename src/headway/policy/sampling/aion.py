@@ -11,7 +11,7 @@ from headway.model.arrays import Floats
 from headway.model.sampling import Sampling, StreamView
 from headway.policy.sampling.promise import LEAST_KNOWN, Promise, unknown
 
-WHOLE = 0.95  # who needs so much of its rows is not sampled: to leave out the rest would save nothing
+WHOLE = 0.95  # a stream that needs so much of its rows is not sampled: to leave out the rest would save nothing
 MOST_KEYS = 256  # groups with a rate of their own
 STRAY = 2.0  # standard deviations by which a window may have more rows than expected, or fewer
 CHANCE = 3.0  # standard deviations by which a sub-stream may have fewer rows before its window is held for it

@@ -22,7 +22,7 @@ class StaticSlack:
 
 @dataclass(frozen=True, slots=True)
 class MaxTimestamp:
-    """The greatest delay ever observed: nobody as late as that is out of order (Mutschler, Philippsen; IPDPS 2013)."""
+    """The greatest delay ever observed: no tuple within it is out of order (Mutschler, Philippsen; IPDPS 2013)."""
 
     def decide(self, seen: SlackSeen) -> SLTs:
         ms = {o: seen.worst_gap_ms.get(o, 0.0) for o in seen.graph.operators}
