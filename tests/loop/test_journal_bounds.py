@@ -85,6 +85,7 @@ def test_every_table_is_bounded_and_the_file_stops_growing(tmp_path: Path, few: 
     assert {e.seen.queries[0] for e in told} == {steady}
 
 
+@pytest.mark.slow
 def test_the_file_is_bounded_by_its_size_too(tmp_path: Path, few: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots of queries that all change all the time are much larger than is usual."""
     monkeypatch.setattr(journal_file, "KEEP_ENTRIES", 10**9)

@@ -128,7 +128,7 @@ def test_least_slack_serves_twelve_queries_sooner_than_every_baseline() -> None:
 
 
 def test_a_heavy_query_works_its_rows_off_before_the_deadline_and_sweeps_with_a_short_batch() -> None:
-    world = VirtualWorld(Klink(before=1))
+    world = VirtualWorld(Klink(before=1, spare=0.0))
     rows = VirtualInput(rows_per_s=10_000, patience_ms=200)
     world.add(VirtualQuery("heavy", window("6 s"), rows, fixed_ms=100, per_row_ms=0.05))  # 3 s of rows in a window of 6
     world.run(until_ms=66_000)

@@ -321,7 +321,7 @@ def test_a_window_waits_for_a_partition_that_is_behind_and_says_so() -> None:
     assert view.due is not None and view.due > T + 3_200 and view.pending
     for at in range(T + 3_400, T + 4_200, 200):
         changed, news = track.reached(LOG, told(log, at, {0: (at - T, at), 1: (at - T, at)}))
-        assert news in (None, "windows wait for nobody")
+        assert news in (None, "windows wait for no partition any more")
     assert track.view().due == T + 3_200
 
 

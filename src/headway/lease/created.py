@@ -24,7 +24,7 @@ class LeaseFiles(Protocol):
     def read(self, number: int) -> str | None: ...
 
     def create(self, number: int, text: str) -> bool:
-        """False if it is there already: of all who try, one makes it."""
+        """False if it is there already: of all processes that try, one makes it."""
         ...
 
     def write(self, number: int, text: str) -> None: ...
@@ -33,7 +33,7 @@ class LeaseFiles(Protocol):
 
 
 def since_boot() -> float:
-    """Seconds by a clock that nobody sets. Where there is one that goes on while the machine sleeps, that one."""
+    """Seconds by a clock that cannot be set. Where there is one that goes on while the machine sleeps, that one."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
@@ -63,7 +63,7 @@ def run(steps: Generator[Step, Any, T], files: LeaseFiles, pause: Callable[[floa
 
 
 class CreatedLease:
-    """Held by signs of life: whoever gives none for the expiry is replaced, and is told so when it wakes up."""
+    """Held by signs of life: a process that gives none for the expiry is replaced, and is told so when it wakes up."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class CreatedLease:
     def release(self) -> None:
         self._over = True
         free = self._lock.acquire(timeout=PATIENCE_S)
-        held, self._held = self._held, None  # we stop believing it before anybody else may
+        held, self._held = self._held, None  # we stop believing it before another process may
         if free:
             try:
                 if held is not None:

@@ -11,7 +11,7 @@ class Keeper:
     """A lease and the thread that renews it; none where it need not be renewed."""
 
     def __init__(self, lease: Lease, query: str, on_lost: Callable[[str], None], say: Callable[[str], None] = aloud) -> None:
-        """`on_lost` is called once, on the keeper's thread, with who has it instead."""
+        """`on_lost` is called once, on the keeper's thread, with the name of the new holder."""
         self.lease, self._query, self._on_lost, self._say = lease, query, on_lost, say
         self._over = threading.Event()
         if lease.renew_every_s is not None:

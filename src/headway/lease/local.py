@@ -13,7 +13,7 @@ FILE = ".headway.lock"  # Spark ignores files that begin with a dot
 
 
 class LockedLease:
-    """Held by an open file, so a kill -9 gives it back. Nobody can take it over."""
+    """Held by an open file, so a kill -9 gives it back. It cannot be taken over."""
 
     token: int | None = None
     renew_every_s: float | None = None
@@ -29,8 +29,8 @@ class LockedLease:
             named = _name(file)
             file.close()
             raise SettingError("checkpoint", checkpoint, f"one that no running query uses; {named} uses it") from None
-        # Who holds it is a word for others: a disk that is full does not take the checkpoint away. Not through the file's
-        # buffer, which would fail again when it is closed.
+        # The holder's name is for others to read: a disk that is full does not take the checkpoint away. Not through the
+        # buffer of the file, which would fail again when it is closed.
         with contextlib.suppress(OSError):
             os.ftruncate(file.fileno(), 0)
             os.write(file.fileno(), holder.encode())
@@ -40,10 +40,10 @@ class LockedLease:
         return self._file is not None
 
     def renew(self) -> None:
-        """The kernel knows that we live."""
+        """Nothing to do: the kernel knows that this process lives."""
 
     def release(self) -> None:
-        # By stop() and by the query's end, at about the same time: whoever comes second finds nothing to do.
+        # By stop() and by the query's end, at about the same time: the second call finds nothing to do.
         with self._lock:
             file, self._file = self._file, None
         if file is not None:
@@ -51,7 +51,7 @@ class LockedLease:
 
 
 def holder(folder: Path) -> str | None:
-    """Who has the lock now; None if nobody has. Nothing is written."""
+    """The holder of the lock now; None if it is free. Nothing is written."""
     try:
         with open(folder / FILE) as file:
             try:

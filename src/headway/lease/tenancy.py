@@ -1,8 +1,8 @@
 """How a lease is taken, kept and lost by files alone: the rules, without a clock or a file system of their own.
 
-Each holder creates a file with the next number, which only one of all who try can do; the highest number holds. While it
-lives it writes something new into its file. Whoever wants the lease watches that file: if it stays the same for as long as
-the holder has promised, by the watcher's own clock, the holder is dead. No two machines' clocks are compared.
+Each holder creates a file with the next number, which only one of all that try can do; the highest number holds. While it
+lives it writes something new into its file. A process that wants the lease watches that file: if it stays the same for as
+long as the holder has promised, by the watcher's own clock, the holder is dead. No two machines' clocks are compared.
 
 Why no two are ever sure at the same time, as long as clocks run at the same pace within a tenth:
 
@@ -11,7 +11,7 @@ Why no two are ever sure at the same time, as long as clocks run at the same pac
   file once more. So either the holder sees the taker and is lost, or the taker sees that the holder has just written; then
   it waits until that, too, has expired.
 
-The rules are generators of steps: who runs them does the reading and writing, or a test that mixes the steps of many.
+The rules are generators of steps: their runner does the reading and writing; a test mixes the steps of many.
 """
 
 import json
@@ -21,7 +21,7 @@ from typing import Any
 
 HOLD = 0.8  # of the expiry, for which a holder is sure after a sign of life: the rest is for clocks that differ in pace
 RENEW = 0.25  # of it, after which the next sign of life is due
-LOOK = 0.1  # of it, between two looks at somebody else's file
+LOOK = 0.1  # of it, between two looks at the file of another holder
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def note(text: str | None) -> Note | None:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Of the lease files there are: a list of whole numbers."""
+    """The numbers of the lease files that exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Somebody else has it."""
+    """Another holder has it."""
 
     holder: str
 
@@ -120,7 +120,7 @@ NOBODY_KNOWN = "another process"
 
 
 def acquire(mine: Note, clock: Clock) -> Generator[Step, Any, Held | Taken]:
-    """Take a lease that nobody has, or whose holder is dead; that takes the holder's expiry."""
+    """Take a lease that is free, or whose holder is dead; that takes the holder's expiry."""
     watched: tuple[int, str | None, float] | None = None
     while True:
         newest = max((yield Numbers()), default=0)
@@ -151,7 +151,7 @@ def acquire(mine: Note, clock: Clock) -> Generator[Step, Any, Held | Taken]:
 
 
 def renew(held: Held, clock: Clock) -> Generator[Step, Any, Held | Taken]:
-    """Give a sign of life, then look whether somebody has taken over."""
+    """Give a sign of life, then look whether another holder has taken over."""
     began = clock()
     found = note((yield Read(held.number)))
     if found is not None and found.id != held.mine.id:
@@ -166,14 +166,14 @@ def renew(held: Held, clock: Clock) -> Generator[Step, Any, Held | Taken]:
 
 
 def release(held: Held) -> Generator[Step, Any, None]:
-    """The file stays: numbers must grow, so that whoever wakes up late still finds a higher one."""
+    """The file stays: numbers must grow, so that a process which wakes up late still finds a higher one."""
     found = note((yield Read(held.number)))
     if found is None or found.id == held.mine.id:
         yield Write(held.number, replace(held.mine, released=True).text)
 
 
 def holder() -> Generator[Step, Any, str | None]:
-    """Who has it, dead or alive; None if it is free. Nothing is written."""
+    """Its holder, dead or alive; None if it is free. Nothing is written."""
     newest = max((yield Numbers()), default=0)
     theirs = note((yield Read(newest))) if newest else None
     if newest == 0 or (theirs is not None and theirs.released):

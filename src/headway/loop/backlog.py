@@ -1,6 +1,6 @@
 """What waits for the journal's thread. It has room for so many items; a newer one pushes out the oldest, which is counted.
 
-Whoever puts something in never waits for the disk, and never speaks of it either: the thread that takes things out does.
+A thread that puts something in never waits for the disk, nor speaks of it: the thread that takes things out does.
 """
 
 import threading
@@ -30,7 +30,7 @@ class Backlog(Generic[T]):
 
     @property
     def lost(self) -> int:
-        """Items that nobody will take out any more, and that nobody was told of yet."""
+        """How many items were dropped and not yet reported."""
         return self._lost
 
     def put(self, item: T) -> None:
@@ -62,12 +62,12 @@ class Backlog(Generic[T]):
             self._lost += items
 
     def told(self, items: int) -> None:
-        """So many of the lost ones are written down as lost."""
+        """So many of the lost ones have been reported."""
         with self._changed:
             self._lost -= items
 
     def close(self) -> None:
-        """What is in it may still be taken out."""
+        """Take no new items; those that are in it may still be taken out."""
         with self._changed:
             self._closed = True
             self._changed.notify()

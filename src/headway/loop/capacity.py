@@ -47,11 +47,12 @@ class Capacity:
     def fix(self, slots: int | Literal["auto"]) -> None:
         """From now on so many batches at once, or as many as fill the cores."""
         self._fixed = None if slots == "auto" else slots
+        self._settle()
 
-    @property
-    def now(self) -> int:
-        """Batches that may run at once."""
-        return self._fixed or self.slots.best
+    def _settle(self) -> None:
+        """What every turn asks for is worked out when it may have changed."""
+        self.now = self._fixed or self.slots.best  # batches that may run at once
+        self.memory = self.pressure.view()
 
     def began(self, query: str, beside: int) -> None:
         self._beside[query] = beside
@@ -65,6 +66,7 @@ class Capacity:
         beside = self._beside.pop(query, 0)
         if beside and took_ms is not None:
             self.slots = self.slots.add_batch(took_ms, max(beside, running))
+            self._settle()
 
     def batch(self) -> None:
         self._batches += 1
@@ -73,6 +75,7 @@ class Capacity:
         self.slots, self.pressure = self._begin
         self._read = None
         self._beside.clear()
+        self._settle()
 
     def read_gauge(self, now: WallMs) -> None:
         last = self._read
@@ -85,3 +88,4 @@ class Capacity:
         if (cores := self.gauge.parallelism()) is not None:
             self.slots = self.slots.on(cores)
         self._read = (now, cpu_ms, self._batches)
+        self._settle()

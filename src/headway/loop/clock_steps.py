@@ -1,4 +1,4 @@
-"""What to make of a wall clock that somebody has set: time goes on as before, until rows say that it was right to."""
+"""What to do when the wall clock was set: time goes on as before, until rows show that the new time is right."""
 
 from collections.abc import Callable, Sequence
 

@@ -9,25 +9,67 @@ import numpy as np
 
 from headway.estimate.due import worked_out
 from headway.estimate.tail import Tail
+from headway.model.adaptation import (
+    AdaptationMemory,
+    AreaView,
+    Awaited,
+    Degrade,
+    ExpectedEffect,
+    Keep,
+    PastChange,
+    Reassign,
+    Replan,
+    ScaleDown,
+    ScaleOut,
+    ScaleUp,
+    StageRates,
+    StateMove,
+)
+from headway.model.area import Area, Links, Site
 from headway.model.deadline import Deadlines, Grid
 from headway.model.decision import Decision, Grant, Hold
+from headway.model.geo import Deployment, GeoPlan, Stage
 from headway.model.graph import Edge, Graph
 from headway.model.patience import PatienceView, Wait
+from headway.model.placement import (
+    Computations,
+    ExpectedRelief,
+    FleetView,
+    HostView,
+    Move,
+    MoveRequest,
+    Newcomer,
+    NodeView,
+    PlacementMemory,
+    Placements,
+    Refuse,
+    RequestMemory,
+    RequestMove,
+    Start,
+    Stay,
+)
+from headway.model.ring import Ring, Rings, RingShape
 from headway.model.sampling import GroupView, Sampling, StreamView
 from headway.model.slack import Curve, Report, SlackSeen, SLTs
 from headway.model.time import WallMs
-from headway.model.view import DelayView, InputView, MemoryView, QueryView, Snapshot
+from headway.model.view import DelayView, InputView, MemoryView, QueryView, Snapshot, UpstreamView
 
 # What questions other than order are about, and how they are answered. A question elsewhere adds its own.
-KINDS: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (PatienceView, Wait, Tail, StreamView, GroupView, Sampling, SlackSeen, SLTs, Graph, Edge, Report, Curve)
-}
+_INPUTS = (PatienceView, Wait, Tail, StreamView, GroupView, Sampling, SlackSeen, SLTs, Graph, Edge, Report, Curve)
+_FLEET = (
+    Computations, ExpectedRelief, FleetView, HostView, Move, MoveRequest, Newcomer, NodeView, PlacementMemory, Placements,
+    Refuse, RequestMemory, RequestMove, Ring, RingShape, Rings, Start, Stay,
+)  # fmt: skip
+_AREA = (
+    AdaptationMemory, Area, AreaView, Awaited, Degrade, Deployment, ExpectedEffect, GeoPlan, Keep, Links, PastChange,
+    Reassign, Replan, ScaleDown, ScaleOut, ScaleUp, Site, Stage, StageRates, StateMove,
+)  # fmt: skip
+KINDS: dict[str, type] = {kind.__name__: kind for kind in (*_INPUTS, *_FLEET, *_AREA)}
 _KIND, _ARRAY, _PAIRS = "!", "!array", "!pairs"
 
 
 def dumps(value: Any) -> str:
-    """Of order: what a text is of is known from where it stands."""
+    """For the question of order: its columns say which kind of value a text is."""
     return json.dumps(_plain(value), separators=(",", ":"))
 
 
@@ -41,9 +83,16 @@ def _plain(value: Any) -> Any:
 
 def query_view(text: str) -> QueryView:
     raw = json.loads(text)
-    inputs = tuple(InputView(**{**i, "delay": i["delay"] and DelayView(**i["delay"])}) for i in raw.pop("inputs"))
+    inputs = tuple(_input_view(i) for i in raw.pop("inputs"))
     grids = tuple(Grid(**g) for g in raw.pop("deadlines")["grids"])
     return worked_out(QueryView(inputs=inputs, deadlines=Deadlines(grids), **raw))
+
+
+def _input_view(raw: dict[str, Any]) -> InputView:
+    """Journals of earlier versions say nothing of what is new here."""
+    delay, upstream = raw["delay"], raw.get("upstream")
+    values = {"delay": delay and DelayView(**delay), "upstream": upstream and UpstreamView(**upstream)}
+    return InputView(**(raw | values))
 
 
 def decision(text: str) -> Decision:
@@ -56,7 +105,7 @@ def snapshot(at: int, slots: int, memory: str, views: list[str]) -> Snapshot:
 
 
 def tell(value: Any) -> str:
-    """Anything made of the kinds above, numbers, texts, tuples, mappings and arrays."""
+    """Anything made of the kinds above, numbers, texts, tuples, mappings and arrays, with the name of each kind."""
     return json.dumps(_told(value), separators=(",", ":"))
 
 
@@ -71,7 +120,8 @@ def _told(value: Any) -> Any:
         return {_KIND: kind} | {f.name: _told(getattr(value, f.name)) for f in fields(value) if f.init}
     if isinstance(value, np.ndarray):
         held = np.flatnonzero(value)  # most of a histogram is empty
-        return {_ARRAY: len(value), "at": held.tolist(), "is": value[held].tolist()}
+        size = len(value) if value.ndim == 1 else list(value.shape)
+        return {_ARRAY: size, "at": held.tolist(), "is": value.ravel()[held].tolist()}
     if isinstance(value, Mapping):
         return {_PAIRS: [[_told(k), _told(v)] for k, v in value.items()]}
     if isinstance(value, tuple | list):
@@ -88,6 +138,6 @@ def _untold(raw: Any) -> Any:
         return {_untold(k): _untold(v) for k, v in raw[_PAIRS]}
     if _ARRAY in raw:
         made = np.zeros(raw[_ARRAY])
-        made[raw["at"]] = raw["is"]
+        made.ravel()[raw["at"]] = raw["is"]  # a view: a new array has its numbers in a row
         return made
     return KINDS[raw.pop(_KIND)](**{name: _untold(value) for name, value in raw.items()})

@@ -10,9 +10,10 @@ from headway.loop.drains import Drains
 from headway.loop.guards import STANDARD
 from headway.loop.inbox import Inbox
 from headway.loop.kernel import Kernel, Log
-from headway.loop.lessons import Aside, Lessons, at_once
+from headway.loop.lessons import Background, Lessons, at_once
 from headway.loop.partitions import Logs
 from headway.loop.questions.order import StandingHold, order
+from headway.loop.relayed import Relays
 from headway.loop.roster import Roster
 from headway.loop.tracker import QueryTracker
 from headway.loop.trouble import QueryTrouble
@@ -24,11 +25,13 @@ from headway.model.message import (
     Drain,
     Failed,
     Gone,
+    Heard,
     Learnt,
     Look,
     Message,
     QuerySpec,
     Reached,
+    Relaying,
     Resumed,
     Stalled,
     Started,
@@ -60,9 +63,9 @@ class Controller(Inbox):
         journal: Log,
         capacity: Capacity,
         guards: tuple[Guard, ...] = STANDARD,
-        aside: Aside = at_once,
+        background: Background = at_once,
     ) -> None:
-        """`aside` runs what takes too long for this thread, such as learning from the past."""
+        """`background` runs what takes too long for this thread, such as learning from the past."""
         super().__init__(clock)
         self.policy, self.actuator, self.capacity, self.guards = policy, actuator, capacity, guards
         self.kernel = Kernel(journal)
@@ -70,14 +73,14 @@ class Controller(Inbox):
         self.queries = self.roster.queries
         self.rebuilt = 0
         self.trouble: str | None = None  # for which it last was
-        self._logs = Logs()
-        self._lessons = Lessons(self.kernel, aside, self.post)
+        self._logs, self._relays = Logs(), Relays()
+        self._lessons = Lessons(self.kernel, background, self.post)
         self._steps = ClockSteps(clock, lambda text: journal.note(clock.now(), "", text))
         self._drains = Drains()
         self._standing = StandingHold()
 
     def take(self, message: Message) -> None:
-        """Update what is known."""
+        """Update what is known by one message."""
         now, roster, journal = self.clock.now(), self.roster, self.kernel.journal
         match message:
             case Started(spec=spec):
@@ -98,12 +101,12 @@ class Controller(Inbox):
             case Learnt(query=name, by=by) if name in self.queries and self.queries[name].threshold is by:
                 self._lessons.learnt(self.queries[name], message, now)
             case Stalled(query=name, granted_at=at) if (runs := roster.runs_since(name)) is not None and at in (None, runs):
-                self.queries[name].stall(True)
+                self.queries[name].told(stalled=True)
                 self.capacity.forget(name)
                 roster.views.changed(name)
                 journal.note(now, name, "its batch keeps no core busy: its slot is lent")
             case Resumed(query=name) if name in self.queries:
-                self.queries[name].stall(False)
+                self.queries[name].told(stalled=False)
                 roster.views.changed(name)
             case Use(order=policy, slots=slots, guards=guards):
                 self.policy = policy or self.policy
@@ -117,6 +120,11 @@ class Controller(Inbox):
             case Reached(source=source, at=at):
                 ours = replace(message, at=WallMs(at - self._steps.skew_ms()))
                 roster.reached(source, self._logs.reached(ours))
+            case Heard(topic=topic):
+                roster.heard(topic, self._relays.heard(message, now), now)
+            case Relaying(query=name) if name in self.queries:
+                self.queries[name].told(below=message)
+                roster.views.changed(name)
             case _:
                 pass
 
@@ -153,12 +161,12 @@ class Controller(Inbox):
         return self.roster.leave(name, state, error)
 
     def put_aside(self, name: str, why: str) -> None:
-        """A query goes on without us."""
+        """A query goes on without the gate."""
         self._leave(name, "put aside", why)
         self.kernel.journal.note(self.clock.now(), name, f"put aside, goes on ungated: {why}")
 
     def rebuild(self, trouble: str) -> list[QueryTrouble]:
-        """Begin anew after an error: what was learnt may be what is wrong. Returns what went wrong with single queries."""
+        """Begin anew after an error, which what was learnt may have caused. Returns the queries that cannot, and why."""
         self.rebuilt, self.trouble = self.rebuilt + 1, trouble
         self.kernel.journal.note(self.clock.now(), "", f"the controller has failed and begins anew: {trouble}")
         return self._begin_anew()
@@ -171,8 +179,8 @@ class Controller(Inbox):
         return failed
 
     def _tracker(self, spec: QuerySpec) -> QueryTracker:
-        tracker = QueryTracker(spec, order_declares(self.policy).confidence or CONFIDENCE)
-        tracker.skew_ms = self._steps.skew_ms()  # its first report may be of a batch that nobody let through
+        tracker = QueryTracker(spec, order_declares(self.policy).confidence or CONFIDENCE, self._relays)
+        tracker.skew_ms = self._steps.skew_ms()  # its first report may be of a batch that no grant led to
         return tracker
 
     def status(self) -> RuntimeStatus:
@@ -184,21 +192,27 @@ class Controller(Inbox):
         )  # fmt: skip
 
     def turn(self) -> WallMs:
-        """Decide until nobody else may run; returns when to look again."""
+        """Decide until no other query may run; returns when to look again."""
         self._take_posted()
         self.capacity.read_gauge(self.clock.now())
-        for name in self._drains.settle(self.queries, self.roster.afloat):
+        for name in self._drains.settle(self.clock.now(), self.queries, self.roster.afloat):
             self._leave(name, "ended")
         later = WallMs(self.clock.now() + GAUGE_EVERY_MS)
-        if (until := self._standing.until(self.clock.now(), _decided_by(self))) is not None:
+        self.kernel.watch.start()
+        until = self._standing.until(self.clock.now(), _decided_by(self), self.roster.views.news())
+        self.roster.views.told()
+        self.kernel.watch.stop(asked=0)  # to see that nothing is to be asked is part of deciding
+        if until is not None:
             return min(until, later)
-        while isinstance(decided := self.tick(), Grant):
+        while isinstance(decided := self.tick(), Grant) and decided.then is None:
             pass
-        self._standing.hold(decided, _decided_by(self))
-        return later if decided is None else min(decided.until, later)
+        self.roster.views.told()  # what this turn has changed itself
+        self._standing.hold(decided, _decided_by(self), self.policy)
+        until = decided.then if isinstance(decided, Grant) else None if decided is None else decided.until
+        return later if until is None else min(until, later)
 
     def tick(self) -> Decision | None:
-        """Whose batch runs next? None if nobody's may, whoever was chosen."""
+        """Which query runs its next batch? None if no query may run one, whatever a policy would choose."""
         return self.kernel.ask(order(self.policy, self.guards, self._next_view, self._apply), self.clock.now())
 
     def _next_view(self, now: WallMs) -> Snapshot | None:
@@ -206,7 +220,7 @@ class Controller(Inbox):
         return None if self._drains.all or self.roster.busy >= self.capacity.now else self.snapshot(now)
 
     def snapshot(self, now: WallMs) -> Snapshot:
-        return self.roster.views.snapshot(now, self.capacity.now, self.capacity.pressure.view())
+        return self.roster.views.snapshot(now, self.capacity.now, self.capacity.memory)
 
     def _apply(self, decided: Decision, now: WallMs) -> str:
         if isinstance(decided, Hold):
@@ -228,4 +242,4 @@ class Controller(Inbox):
 
 def _decided_by(it: Controller) -> Hashable:
     """What the order is decided by, besides the time: as long as this is the same, a hold stands."""
-    return it.roster.views.version, it.capacity.now, it.capacity.pressure.view().pressed, id(it.policy), id(it.guards)
+    return it.roster.views.version, it.capacity.now, it.capacity.memory.pressed, id(it.policy), id(it.guards)

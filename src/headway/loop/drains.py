@@ -1,9 +1,10 @@
-"""Those who wait until a batch, or all of them, has ended."""
+"""Callers that wait until a batch, or all of them, has ended."""
 
 from collections.abc import Container, Mapping
 
+from headway.loop.experience import gathered
 from headway.loop.tracker import QueryTracker
-from headway.model.message import Drain
+from headway.model.message import Drain, Stood
 from headway.model.time import WallMs
 
 
@@ -18,11 +19,11 @@ class Drains:
 
     @property
     def all(self) -> bool:
-        """Nobody at all may run."""
+        """No query at all may run."""
         return any(drain.query is None for drain in self._wanted)
 
-    def settle(self, queries: Mapping[str, QueryTracker], afloat: Mapping[str, WallMs]) -> list[str]:
-        """Tell those whose wish has come true; returns the queries that must not be granted any more."""
+    def settle(self, now: WallMs, queries: Mapping[str, QueryTracker], afloat: Mapping[str, WallMs]) -> list[str]:
+        """Tell the callers whose wish has come true; returns the queries that must not be granted any more."""
         over = []
         for drain in list(self._wanted):
             if drain.query is None:
@@ -31,6 +32,8 @@ class Drains:
             elif _still(drain.query, queries, afloat):
                 over.append(drain.query)
                 self._wanted.remove(drain)
+                if drain.stood is not None and (tracker := queries.get(drain.query)) is not None:
+                    drain.stood(_stood(tracker, now))
                 drain.done()
         return over
 
@@ -39,3 +42,8 @@ def _still(name: str, queries: Mapping[str, QueryTracker], afloat: Container[str
     """It is at the gate, or ours no longer. One that is still starting may yet run a batch that it began before."""
     tracker = queries.get(name)
     return (tracker is None or tracker.waiting_since is not None) and name not in afloat
+
+
+def _stood(tracker: QueryTracker, now: WallMs) -> Stood:
+    learnt = gathered(tracker.cost, tracker.selectivity, list(tracker.inputs.values()))
+    return Stood(now, tracker.batch, tracker.announced, tracker.swept, learnt)

@@ -1,5 +1,7 @@
 """Safety lives here, outside the policies: a policy wishes, a guard knows the limits of the house."""
 
+from dataclasses import replace
+
 from headway.estimate.ripe import ripe
 from headway.model.decision import Decision, Grant, Guard, Hold
 from headway.model.time import WallMs
@@ -27,7 +29,8 @@ def never_beyond_ripe(decision: Decision, seen: Snapshot) -> Decision:
     limit = ripe(query, seen.now)
     if limit is not None and decision.announce <= limit:
         return decision
-    return Grant(decision.query, None, f"{decision.because}; watermark {decision.announce} withheld: not ripe")
+    because = f"{decision.because}; watermark {decision.announce} withheld: not ripe"
+    return replace(decision, announce=None, because=because)
 
 
 def within_slots(decision: Decision, seen: Snapshot) -> Decision:

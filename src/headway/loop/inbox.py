@@ -1,12 +1,13 @@
-"""Where threads meet: anybody posts, one thread takes in and decides."""
+"""Where threads meet: any thread posts, one thread takes in and decides."""
 
 import contextlib
 import queue
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from headway.loop.trouble import QueryTrouble, about
-from headway.model.message import BatchSeen, Drain, Look, Message
+from headway.model.message import BatchSeen, Drain, Look, Message, Stood
 from headway.model.status import RuntimeStatus
 from headway.model.time import Clock, WallMs
 
@@ -35,10 +36,10 @@ class Inbox(ABC):
     def stop(self) -> None:
         self._inbox.put(None)
 
-    def drain(self, timeout_s: float, query: str | None = None) -> bool:
+    def drain(self, timeout_s: float, query: str | None = None, stood: Callable[[Stood], None] | None = None) -> bool:
         """Grant nothing more, or nothing more to this query, and wait until no such batch runs; False if one still does."""
         done = threading.Event()
-        self.post(Drain(query, done.set))
+        self.post(Drain(query, done.set, stood))
         return done.wait(timeout_s)
 
     def look(self, timeout_s: float) -> RuntimeStatus | None:
@@ -67,7 +68,7 @@ class Inbox(ABC):
         return True
 
     def _take_posted(self) -> None:
-        """What was posted since: what was learnt at once, in a world without threads, waits for nobody."""
+        """What was posted since: in a world without threads, what was learnt is there at once."""
         with contextlib.suppress(queue.Empty):
             while (message := self._inbox.get_nowait()) is not None:
                 self._take(message)

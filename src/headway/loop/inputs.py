@@ -1,4 +1,4 @@
-"""What is known of one input of a query, and of its partitions: how far it has come, how late its rows are, who waits."""
+"""What is known of one input of a query, and of its partitions: how far it has come, how late its rows are, what waits."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,7 +98,7 @@ class InputTracker:
             late_rows=self.view.late_rows + late_rows(seen, refused_below, wall - self._least_ms, wall),
             timeless=self.view.timeless + seen.timeless,
             future=self.view.future + seen.future,
-            # A sample's window waits for nobody's delay. Of others what is known changes when an epoch ends, with a sweep.
+            # A sample's window waits for no delay. Of others what is known changes when an epoch ends, with a sweep.
             delay=self.epochs.view(self.confidence) if swept and self.sampler is None else self.view.delay,
         )
         self._heard = _Heard(by_ours, _newest(seen, began, skew_ms), seen.foremost, began, asked)
@@ -106,7 +106,7 @@ class InputTracker:
             self._wait(self.spec.patience_ms)
 
     def _wait(self, patience_ms: int) -> None:
-        """So long stragglers are waited for; with that, what was heard last says how far the stream has come."""
+        """Stragglers are waited for so long; by that, the last batch says how far the stream has come."""
         heard, self._heard = self._heard, None
         at = self.read_at or WallMs(0)
         if heard is not None:
@@ -144,7 +144,7 @@ class InputTracker:
         )
 
     def _keeps_up_ms(self, patience_ms: int) -> int:
-        """How old its newest row may be. A sample's window waits for nobody, so that its patience says nothing of that."""
+        """How old its newest row may be. A sample's window does not wait, so that its patience says nothing of that."""
         return patience_ms if self.sampler is None else self.sampler.policy.most_ms
 
     @property
@@ -212,7 +212,7 @@ class InputTracker:
         return changed
 
     def found_none(self, at: WallMs, asked: WallMs | None = None) -> None:
-        """We looked then, and there was nothing to read: not even a batch tells of it."""
+        """The source was asked then and had nothing to read, so there was no batch."""
         self.liveness.saw((), None, None, at, self._keeps_up_ms(self.view.patience_ms), asked)
         self._judge(bool(self.parts.slow(at, self.view.patience_ms)))
 
@@ -252,7 +252,7 @@ class PartTracker:
 class Parts:
     """The partitions of an input that are told apart."""
 
-    idle_after_ms: int | None  # one that is silent for longer holds nobody back
+    idle_after_ms: int | None  # no window waits for one that is silent for longer
     _known: dict[int, PartTracker] = field(default_factory=dict)
 
     def saw(self, parts: Iterable[PartSeen], began: WallMs) -> None:

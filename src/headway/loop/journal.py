@@ -102,7 +102,7 @@ class Journal:
         self._trouble = repr(unfit[0]) if unfit else None
 
     def _failed(self, items: list[Item], error: Exception) -> None:
-        """Nothing of these items is in the file. What is wrong with it may be mended by a new start."""
+        """None of these items is in the file. The connection is closed, and a new one is tried later."""
         self._trouble = " ".join(str(error).split())
         self._rows.forget()
         self._backlog.give_back(items)
@@ -113,13 +113,13 @@ class Journal:
         self._say("failure", f"cannot be written ({self._trouble}): decisions go on unrecorded, and it is tried again")
 
     def _say(self, what: str, text: str) -> None:
-        """Once: whoever wants to know how often finds it in the journal."""
+        """Say it once. The journal itself has how often it happened."""
         if what not in self._said:
             self._said.add(what)
             aloud(f"the journal {self.path} {text}")
 
     def _write(self, db: sqlite3.Connection, item: Item) -> Exception | None:
-        """What is wrong with an item that no journal could hold: it would not go in later either, and keeps nobody out."""
+        """What is wrong with an item that no journal could hold: it would not go in later, and keeps nothing else out."""
         try:
             self._rows.write(db, item)
         except Exception as error:
@@ -158,19 +158,11 @@ class JournalReader:
     """Reads a journal, also while it is being written."""
 
     def __init__(self, path: Path | str) -> None:
-        if not Path(path).is_file():
-            raise HeadwayError(
-                f"journal = {str(path)!r}: expected a journal file, as named by Runtime(journal=...) or headway run"
-            )
-        try:
-            self._db = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
-            self._db.execute("select count(*) from entries")
-            journal_file.read_as_now(self._db)
-        except sqlite3.DatabaseError:
-            raise HeadwayError(f"journal = {str(path)!r}: expected a headway journal, but it is some other file") from None
+        self._db = journal_file.to_read(path)
 
     def queries(self) -> list[str]:
-        return [name for (name,) in self._db.execute("select distinct query from batches order by query")]
+        told = "select query from batches union select query from notes where query != '' order by query"
+        return [name for (name,) in self._db.execute(told)]
 
     def last_grant(self, query: str, at: WallMs | None = None) -> JournalLine | None:
         """The newest grant of `query`, or the newest not later than `at`."""
@@ -220,6 +212,10 @@ class JournalReader:
         return list(
             self._db.execute("select at, text from notes where query in (?, '') and at >= ? order by id", (query, since))
         )
+
+    def noted(self, query: str) -> bool:
+        """Whether anything was written down about it in words."""
+        return self._db.execute("select 1 from notes where query = ? limit 1", (query,)).fetchone() is not None
 
     def _entry(self, row: tuple[Any, ...]) -> Entry | None:
         """None where another runtime, which shares the file, has forgotten a view that this decision saw."""

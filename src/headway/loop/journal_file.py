@@ -33,7 +33,7 @@ KEEP_NOTES = 50_000  # about 10 MB, and 50 MB if all were as long as they may be
 NOTE_LETTERS = 1_000
 MOST_BYTES = 500_000_000  # whatever the rows: with hundreds of queries that change all the time views grow faster
 _LOG_BYTES = 16_000_000  # that sqlite's log is cut down to, when it is written back
-_PRIVATE = 0o600  # decisions name queries, topics and folders: they are nobody else's business
+_PRIVATE = 0o600  # decisions name queries, topics and folders: no other user needs to read them
 
 
 def state_folder() -> Path:
@@ -43,7 +43,7 @@ def state_folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK | os.X_OK):
             return folder
-    except (OSError, RuntimeError):  # containers often have no home, or one that nobody may write to
+    except (OSError, RuntimeError):  # containers often have no home, or one that cannot be written to
         pass
     folder = Path(tempfile.gettempdir()) / f"headway-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -67,13 +67,28 @@ def opened(path: Path) -> sqlite3.Connection:
         raise HeadwayError(f"journal = {str(path)!r}: expected a file that can be written, but: {why}") from None
 
 
+def to_read(path: Path | str) -> sqlite3.Connection:
+    """A connection that reads a journal, also while it is being written, and changes nothing in it."""
+    if not Path(path).is_file():
+        raise HeadwayError(
+            f"journal = {str(path)!r}: expected a journal file, as named by Runtime(journal=...) or headway run"
+        )
+    try:
+        db = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        db.execute("select count(*) from entries")
+        read_as_now(db)
+    except sqlite3.DatabaseError:
+        raise HeadwayError(f"journal = {str(path)!r}: expected a headway journal, but it is some other file") from None
+    return db
+
+
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
     tables = {name for (name,) in db.execute("select name from sqlite_master where type = 'table'")}
     if tables and "entries" not in tables:
         raise HeadwayError(f"journal = {str(path)!r}: expected a headway journal, but it is some other file")
     # Its log and its shared memory get the same mode from sqlite when it makes them; older ones may be there already.
     for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
-        with contextlib.suppress(FileNotFoundError, PermissionError):  # somebody else's, who let us write
+        with contextlib.suppress(FileNotFoundError, PermissionError):  # the file of another user, who lets us write
             file.chmod(_PRIVATE)
     db.execute("pragma journal_mode=wal").fetchall()
     db.execute(f"pragma journal_size_limit={_LOG_BYTES}").fetchall()
@@ -82,7 +97,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _lacks(db: sqlite3.Connection) -> list[str]:
-    """Columns that a journal of an earlier version has not, since it knew of one question only."""
+    """Columns that a journal of an earlier version lacks: it knew of one question only."""
     has = {column[1] for column in db.execute("pragma table_info(entries)")}
     return [name for name in _LATER if name not in has]
 
@@ -114,7 +129,7 @@ def forget(db: sqlite3.Connection) -> None:
 
 
 def _forget_views(db: sqlite3.Connection) -> None:
-    """Numbers only grow: a view older than the oldest of the first snapshots kept is in no snapshot."""
+    """Numbers only grow, so no snapshot that is kept has a view older than the oldest one of the first snapshots."""
     first = db.execute("select views from entries order by id limit 1000").fetchall()
     oldest = min((number for (views,) in first for number in json.loads(views)), default=None)
     if oldest is not None:

@@ -7,6 +7,7 @@ from typing import Any
 from headway.loop import codec, journal_file
 from headway.loop.kernel import Entry
 from headway.loop.questions.order import NAME as ORDER
+from headway.model.decision import Grant
 from headway.model.message import BatchSeen
 from headway.model.time import WallMs
 from headway.model.view import QueryView
@@ -38,7 +39,7 @@ class JournalRows:
         about = (entry.question, entry.scope, entry.policy)
         if entry.question == ORDER:  # its view is of all queries, most of which have been written before
             views = [self._number(db, view) for view in entry.seen.queries]
-            query = getattr(entry.decided, "query", "") or getattr(entry.proposed, "query", "")
+            query = next((it.query for it in (entry.decided, entry.proposed) if isinstance(it, Grant)), "")
             texts = (codec.dumps(entry.decided), codec.dumps(entry.proposed), entry.receipt)
             slots, memory, seen = entry.seen.slots, codec.dumps(entry.seen.memory), None
         else:

@@ -1,8 +1,8 @@
 """The kernel: every question is asked the same way. See, decide, guard, act, write down.
 
-A question is a value: what is asked, about what, who decides, what limits that, and who carries it out. A message makes some
-of them due; a standing one, such as whose batch runs next, is asked in every turn. This file knows none of them by name:
-those of a runtime are in `questions/`.
+A question is a value: what is asked, about what, which policy decides, what limits that, and what carries it out. A
+message makes some of them due; a standing one, such as which query runs next, is asked in every turn. This file knows none
+of them by name: those of a runtime are in `questions/`.
 """
 
 from collections.abc import Callable
@@ -34,11 +34,11 @@ def changed(decided: Any, before: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[View, Memory, Answer]):
-    """What is asked, about what, of whom, and who carries out the answer."""
+    """What is asked, about what, which policy answers, and what carries out the answer."""
 
     name: str
     scope: str  # "" for the whole runtime; a query, or a query and its input, as `clicks/orders`
-    policy: Any  # for the record: who decides
+    policy: Any  # for the record: what decides
     decide: Callable[[View, Memory], tuple[Answer, Memory]]  # pure
     see: Callable[[WallMs], View | None]  # None: there is nothing to decide now
     act: Callable[[Answer, WallMs], str]  # answers with a receipt
@@ -58,7 +58,7 @@ def without_memory(policy: Any) -> Callable[[Any, None], tuple[Any, None]]:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the journal: what was seen, wished, decided and done, by whom and about what."""
+    """One line of the journal: what was seen, wished, decided and done, by which policy and about what."""
 
     at: WallMs
     seen: Any
@@ -86,9 +86,9 @@ class StopWatch:
     def start(self) -> None:
         self._since = thread_time()
 
-    def stop(self) -> None:
+    def stop(self, asked: int = 1) -> None:
         self.total_ms += (thread_time() - self._since) * 1000
-        self.count += 1
+        self.count += asked
 
 
 class Kernel:
@@ -138,8 +138,8 @@ class Kernel:
         receipt = question.act(decided, now)
         self._memories[question.key] = after
         if question.news(decided, self._said.get(question.key)):
-            who = named(question.policy)
-            self.journal.append(Entry(now, seen, proposed, decided, receipt, question.name, question.scope, who, memory))
+            policy = named(question.policy)
+            self.journal.append(Entry(now, seen, proposed, decided, receipt, question.name, question.scope, policy, memory))
         self._said[question.key] = decided
         return decided
 

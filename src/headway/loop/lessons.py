@@ -8,7 +8,7 @@ from headway.loop.tracker import QueryTracker
 from headway.model.message import Learnt, Message
 from headway.model.time import WallMs
 
-Aside = Callable[[Callable[[], None]], object]
+Background = Callable[[Callable[[], None]], object]
 
 
 def at_once(work: Callable[[], None]) -> None:
@@ -19,13 +19,13 @@ def at_once(work: Callable[[], None]) -> None:
 class Lessons:
     """Given out to be learnt aside; what is learnt comes back as a message."""
 
-    def __init__(self, kernel: Kernel, aside: Aside, post: Callable[[Message], None]) -> None:
-        self._kernel, self._aside, self._post = kernel, aside, post
+    def __init__(self, kernel: Kernel, background: Background, post: Callable[[Message], None]) -> None:
+        self._kernel, self._background, self._post = kernel, background, post
 
     def give(self, tracker: QueryTracker) -> None:
-        """Have somebody learn from the windows that have come out."""
+        """Give the windows that have come out to be learnt from."""
         if tracker.threshold is not None and (work := tracker.threshold.lesson(tracker.spec.name)) is not None:
-            self._aside(lambda: self._post(work()))
+            self._background(lambda: self._post(work()))
 
     def learnt(self, tracker: QueryTracker, message: Learnt, now: WallMs) -> None:
         name = tracker.spec.name

@@ -23,7 +23,7 @@ class Liveness:
 
     idle_after_ms: int | None  # None: the clock never rules
     most_ms: int  # how long stragglers are waited for at most
-    watched: bool = False  # a broker tells between batches who is waited for
+    watched: bool = False  # a broker tells between batches what is waited for
     fastest: list[float] = field(default_factory=list)  # of the last batches with rows
     leads: list[tuple[float, float]] = field(default_factory=list)  # of the last batches: rows ahead of the clock, and all
     newest: EventMs | None = None

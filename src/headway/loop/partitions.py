@@ -2,10 +2,10 @@
 
 How far a partition has come is told by the newest timestamp of its rows, not by when they were seen: one that works off what
 it owes is still behind although its offsets rush ahead. A partition that is behind may have rows for a window that is about
-to close. For `idle_after` the window waits for it. After that, a partition that is silent is idle and holds nobody back; one
+to close. For `idle_after` the window waits for it. After that, a silent partition is idle and no window waits for it; one
 that goes on, but behind the others for good, is lagging: its rows, not the clock, tell how far the stream has come.
 
-A partition that cannot be asked, because it has no leader, say, is mute. It may be getting rows that nobody sees, so it is
+A partition that cannot be asked, because it has no leader, say, is mute. It may be getting rows that are not seen, so it is
 waited for as well, and no longer than the others. The same goes for a broker that does not answer at all.
 """
 
@@ -17,7 +17,7 @@ from headway.model.time import WallMs
 GAPS = 8  # silent for so many of its usual gaps, it is not chance any more: once in three thousand, for a steady stream
 POLL_MS = 200  # how often the broker is asked: silence cannot be seen more finely
 SMOOTHING = 0.2
-NEVER = WallMs(1 << 52)  # until then waits who never lets go; a number that JSON and floats keep as it is
+NEVER = WallMs(1 << 52)  # until then waits an input that never lets go; a number that JSON and floats keep as it is
 BROKER = "the broker, which does not answer"
 
 
@@ -56,18 +56,18 @@ class _Track:
 
     @property
     def told(self) -> WallMs:
-        """Up to when its rows are there."""
+        """The moment up to which all of its rows are there."""
         return self.newest if self.newest is not None and self.newest > 0 else self.silent_from
 
     def idle(self, at: WallMs, idle_after_ms: int | None) -> bool:
-        """Whether it has been silent for so long, as far as could be seen. Mute is not silent."""
+        """Whether it has been silent for so long, as far as could be seen; one that cannot be asked is mute, not silent."""
         if idle_after_ms is None:
             return False
         until = at if self.mute_since is None else self.mute_since
         return self.quiet_ms >= idle_after_ms or until - self.silent_from >= idle_after_ms
 
     def behind(self, at: WallMs, patience_ms: int) -> bool:
-        """Whether rows may be missing that should be there by now: it is silent, or has not said all that it owes."""
+        """Whether rows may be missing that should be there by now: it is silent, or has rows that were not told of yet."""
         if self.per_ms == 0 or self.mute_since is not None:
             return self.per_ms > 0
         # One look sooner than patience ends: a window may be due before the next look would have found it out.
@@ -79,12 +79,12 @@ class _Track:
 
 @dataclass(frozen=True, slots=True)
 class PartitionStanding:
-    """What the partitions of a log ask for, given somebody's patience."""
+    """What the partitions of a log ask for, at a certain patience."""
 
     held_until: WallMs | None = None  # a window that is due waits so long for those that are behind
     lagging: bool = False  # some are behind for good: the clock says nothing about their rows
-    behind: tuple[str, ...] = ()  # who is waited for
-    let_go: tuple[str, ...] = ()  # who is behind still, but has been waited for long enough
+    behind: tuple[str, ...] = ()  # that are waited for
+    let_go: tuple[str, ...] = ()  # that are behind still, but have been waited for long enough
 
 
 CALM = PartitionStanding()
@@ -100,8 +100,8 @@ class Partitions:
     gone: tuple[str, ...] = ()  # topics that were there at the last look and are not any more
     epoch: int = 0  # counts how often partitions came, went, or began anew; in between their ends only grow
     _tracks: dict[Part, _Track] = field(default_factory=dict)
-    _most_ms: int = 0  # nobody has been silent for longer than this, now or before it last spoke
-    _known: dict[tuple[int, int | None], tuple[Part, ...]] = field(default_factory=dict)  # who is behind at this moment
+    _most_ms: int = 0  # none has been silent for longer than this, now or before it last spoke
+    _known: dict[tuple[int, int | None], tuple[Part, ...]] = field(default_factory=dict)  # what is behind at this moment
 
     def reached(self, seen: Reached) -> None:
         """Take in what the broker said."""
@@ -135,7 +135,7 @@ class Partitions:
             del self._tracks[name]
 
     def _sum_up(self) -> None:
-        """Once for all who ask: most of the time nobody is behind, for nobody's patience."""
+        """Once for all inputs that ask: most of the time no partition is behind, at any patience."""
         self.total = self._most_ms = 0
         for track in self._tracks.values():
             self.total += track.end
@@ -149,7 +149,7 @@ class Partitions:
         return {name: track.end for name, track in self._tracks.items()}
 
     def standing(self, patience_ms: int, idle_after_ms: int | None, since: dict[Part, WallMs]) -> PartitionStanding:
-        """For one that waits `idle_after_ms` at most; None is for ever. `since` is its memory: who is behind since when."""
+        """For an input that waits `idle_after_ms` at most; None is for ever. `since` keeps what is behind since when."""
         if self.away_since is not None:
             until = _limit(self.away_since, idle_after_ms)
             return PartitionStanding(until, behind=(BROKER,)) if until > self.at else PartitionStanding(let_go=(BROKER,))
@@ -183,6 +183,17 @@ class Partitions:
                 )
             )
         return self._known[key]
+
+
+def waiting_news(before: list[PartitionStanding], after: list[PartitionStanding]) -> list[str]:
+    """What is new about who is waited for."""
+    was, behind = ([name for standing in every for name in standing.behind] for every in (before, after))
+    known = {name for standing in before for name in standing.let_go}
+    given_up = [name for standing in after for name in standing.let_go if name not in known]
+    news = [f"windows wait no longer for {', '.join(given_up)}"] if given_up else []
+    if behind != was and (behind or not given_up):
+        news.append(f"windows wait for {', '.join(behind)}" if behind else "windows wait for no partition any more")
+    return news
 
 
 def _limit(since: WallMs, idle_after_ms: int | None) -> WallMs:

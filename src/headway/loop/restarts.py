@@ -14,7 +14,7 @@ class Restarts:
     used: int = 0
 
     def after_failure(self, healthy_ms: float) -> "Restarts":
-        """A run has failed that was healthy for so long."""
+        """A run has failed after it was healthy for so long."""
         used = 0 if healthy_ms >= HEALTHY_MS else self.used
         return replace(self, used=used + 1)
 

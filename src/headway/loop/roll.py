@@ -22,6 +22,9 @@ class _Kept:
     last: LastBatch | None = None
     reason: str | None = None
     left: QueryStatus | None = None
+    batches: int = 0
+    rows: int = 0
+    busy_ms: int = 0
 
 
 class Roll:
@@ -43,9 +46,10 @@ class Roll:
             self._kept[name].reason = because
 
     def batch(self, seen: BatchSeen) -> None:
-        if seen.query in self._kept:
+        if (kept := self._kept.get(seen.query)) is not None:
             rows = sum(i.rows for i in seen.inputs) if seen.inputs else seen.rows
-            self._kept[seen.query].last = LastBatch(seen.batch, rows, seen.took_ms, seen.ended, seen.watermark)
+            kept.last = LastBatch(seen.batch, rows, seen.took_ms, seen.ended, seen.watermark)
+            kept.batches, kept.rows, kept.busy_ms = kept.batches + 1, kept.rows + rows, kept.busy_ms + seen.took_ms
 
     def keep_counts(self, tracker: QueryTracker) -> None:
         """Before a tracker is thrown away."""
@@ -61,13 +65,13 @@ class Roll:
             kept.left = replace(status, state=state, since=now, error=error, stalled=False, view=None)
 
     def failed(self, now: WallMs, name: str, error: str) -> None:
-        """It was taken for one that had just left: its line hangs up first."""
+        """It was recorded as ended, because its line ends before Spark reports the failure."""
         kept = self._kept.get(name)
         if kept is not None and kept.left is not None:
             kept.left = replace(kept.left, state="failed", since=now, error=error)
 
     def all(self, queries: Mapping[str, QueryTracker], afloat: Mapping[str, WallMs]) -> tuple[QueryStatus, ...]:
-        """`afloat` are those whose batch a controller before this one has let through, and when."""
+        """`afloat` are the queries in a batch that was granted before the controller began anew, and since when."""
         told = (self.status(name, queries.get(name)) for name in self._kept)
         return tuple(replace(q, state="in a batch", since=afloat[q.name]) if q.name in afloat else q for q in told)
 
@@ -78,7 +82,8 @@ class Roll:
         state, since = _state(tracker, kept.since)
         return QueryStatus(
             name, state, since, last=kept.last, announced=tracker.announced or None, swept=tracker.swept or None,
-            inputs=self._inputs(kept, tracker), reason=kept.reason, stalled=tracker.stalled, view=_view(tracker),
+            inputs=self._inputs(kept, tracker), reason=kept.reason, stalled=tracker.stalled, batches=kept.batches,
+            rows=kept.rows, busy_ms=kept.busy_ms, view=_view(tracker),
         )  # fmt: skip
 
     @staticmethod
@@ -95,7 +100,7 @@ def _input(tracker: InputTracker) -> InputStatus:
 
 
 def _view(tracker: QueryTracker) -> QueryView | None:
-    """A query whose view cannot be made is put aside by the next decision, which needs it: not by a look."""
+    """None if the view cannot be made: the next decision, which needs it, puts the query aside; a look does not."""
     try:
         return tracker.view()
     except Exception:

@@ -1,10 +1,13 @@
 """Queries come and go: the tracker of each, the questions about it, and what is told of it to the outside."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
+from headway.estimate.completeness import Completeness
 from headway.loop.kernel import Kernel
 from headway.loop.partitions import Partitions
 from headway.loop.questions.slack import NAME as SLACK
+from headway.loop.relayed import heard_by
 from headway.loop.roll import Roll
 from headway.loop.tracker import QueryTracker
 from headway.loop.trouble import QueryTrouble
@@ -46,7 +49,7 @@ class Roster:
         return tracker is not None
 
     def begin_anew(self) -> list[QueryTrouble]:
-        """Every query as after its restart; one that stood at the gate, stands there. Returns what went wrong with single
+        """Every query as after a restart; one that stood at the gate still does. Returns what went wrong with single
         queries."""
         before, failed = dict(self.queries), []
         self.queries.clear()
@@ -54,7 +57,8 @@ class Roster:
             if old.running and old.granted_at is not None:
                 self.afloat[name] = old.granted_at
             try:
-                self.queries[name] = fresh = self._tracker(old.spec)
+                # What another driver had learnt may be what is wrong, as well.
+                self.queries[name] = fresh = self._tracker(replace(old.spec, experience=None))
             except Exception as error:
                 self.queries[name] = old
                 failed.append(QueryTrouble(name))
@@ -75,15 +79,29 @@ class Roster:
 
     def reached(self, source: str, log: Partitions) -> None:
         """A log has come so far; its readers are told."""
+        self._tell(lambda tracker: tracker.reached(source, log))
+
+    def _tell(self, told: Callable[[QueryTracker], tuple[bool, str | None]]) -> None:
         for name, tracker in self.queries.items():
             try:
-                changed, news = tracker.reached(source, log)
+                changed, news = told(tracker)
             except Exception as error:
                 raise QueryTrouble(name) from error
             if changed:
                 self.views.changed(name)
             if news:
                 self._kernel.journal.note(self._clock.now(), name, news)
+
+    def heard(self, topic: str, known: Completeness, now: WallMs) -> None:
+        """Stages that write to a topic have said how far they are; its readers are told."""
+
+        def tell(tracker: QueryTracker) -> tuple[bool, str | None]:
+            changed, news = heard_by(tracker.inputs.values(), topic, known, now)
+            if changed:
+                tracker.told()
+            return changed, news
+
+        self._tell(tell)
 
     def runs_since(self, name: str) -> WallMs | None:
         """When the batch that a query runs was let through; None if it runs none."""

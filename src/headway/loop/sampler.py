@@ -16,7 +16,7 @@ from headway.model.offset import MILLION, Sampled
 from headway.model.sampling import Sampling, SamplingPolicy, StreamView, SubStreamSeen
 from headway.model.time import EventMs, WallMs
 
-CELL_MS = 100  # batches tell of their rows, late ones too, in cells of this length: nobody knows yet how long windows are
+CELL_MS = 100  # batches tell of their rows, late ones too, in cells of this length: how long windows are is not known yet
 MEMORY_MS = 120_000  # of cells, at least
 CHECKED = 30  # windows whose expected share was compared with the true one
 GUESS = 0.01
@@ -97,7 +97,7 @@ class Sampler:
         return sum(self._cells.get(cell, 0) for cell in range(last - (end - start) // CELL_MS, last))
 
     def _check(self) -> None:
-        """Of windows that nobody will come late for any more, the share that was seen is known."""
+        """Compare the share that was expected with the one that was seen, of windows for which no row can come any more."""
         # Not the newest row: its clock may be years ahead.
         reached = self.streams.newest * self.sub_ms + self.first_ms
         late = [gone for gone in self._gone if reached - gone[0] > self.view.longest_ms]

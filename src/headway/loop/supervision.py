@@ -10,6 +10,7 @@ from headway.errors import aloud
 from headway.loop.controller import Controller
 from headway.loop.trouble import QueryTrouble, says
 from headway.model.decision import OrderPolicy
+from headway.model.message import Stood
 from headway.model.status import RuntimeStatus
 from headway.model.time import WallMs
 
@@ -34,7 +35,7 @@ class GateLines(Protocol):
 
 
 class Supervision:
-    """Runs a controller on a thread of its own, for as long as anything can be done."""
+    """Runs a controller on a thread of its own, and handles its errors as long as they can be handled."""
 
     def __init__(
         self, controller: Controller, lines: GateLines, plain: OrderPolicy, say: Callable[[str], None] = aloud
@@ -53,9 +54,9 @@ class Supervision:
         if self.thread.ident is not None:
             self.thread.join(timeout_s)
 
-    def drain(self, timeout_s: float, query: str | None = None) -> bool:
-        """As the controller's; without one nothing is granted, and nothing known."""
-        return not self.thread.is_alive() or self.controller.drain(timeout_s, query)
+    def drain(self, timeout_s: float, query: str | None = None, stood: Callable[[Stood], None] | None = None) -> bool:
+        """As the controller's `drain`. True at once where the controller has ended: then no batch is granted."""
+        return not self.thread.is_alive() or self.controller.drain(timeout_s, query, stood)
 
     def status(self) -> RuntimeStatus:
         """How things stand; as of the last look if the controller is busy."""
@@ -76,7 +77,7 @@ class Supervision:
                 wait_s = 0.0  # what has come meanwhile is taken in before anything is decided
 
     def _handled(self, error: BaseException) -> bool:
-        """Do about it what can be done; False if nothing can."""
+        """Handle an error of the controller; False if it cannot be handled."""
         for _ in range(4 * OFTEN):  # what is done about it may fail as well
             try:
                 if isinstance(error, QueryTrouble):

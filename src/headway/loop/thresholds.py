@@ -4,19 +4,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headway.estimate.due import GATE_MOST_MS
 from headway.loop.kernel import Question
 from headway.loop.questions.slack import slack
+from headway.model.declared import patience_declares, slack_declares
 from headway.model.graph import Graph
-from headway.model.message import Learnt
+from headway.model.message import Learnt, QuerySpec
 from headway.model.slack import Learns, Report, SlackPolicy, SlackSeen, SLTs
 from headway.model.time import WallMs
 
-QUERY = "query"  # the one operator of a query of Spark's, whose operators run together
+QUERY = "query"  # the one operator of a Spark query, whose operators run together
 
 
 @dataclass
 class Threshold:
-    """Where it stands, and the reports that nobody has learnt from yet. In a graph of operators each has its own."""
+    """Where it stands, and the reports that nothing was learnt from yet. In a graph of operators each has its own."""
 
     policy: SlackPolicy
     learner: Learns | None  # None: the policy needs no curves
@@ -68,6 +70,18 @@ class Threshold:
             periods=known.periods + max(len(new) for new in told.values()),
             curves=message.curves,
         )
+
+    @classmethod
+    def of(cls, spec: QuerySpec) -> "Threshold | None":
+        """That of a query with an input whose patience declares that its threshold is tuned."""
+        period_ms = spec.deadlines.period_ms
+        for policy in (given.policy for given in spec.inputs if given.policy is not None):
+            declares = patience_declares(policy)
+            if (tunes := declares.tunes) is not None:
+                make = slack_declares(tunes).learner
+                learner = None if make is None else make(period_ms / 1000, min(period_ms, GATE_MOST_MS))
+                return cls(tunes, learner, float(declares.slt_ms or 0), float(policy.most_ms))
+        return None
 
     def question(self, query: str) -> Question[Any, Any, Any]:
         return slack(query, self.policy, self.most_ms, lambda now: self.seen, self._set)

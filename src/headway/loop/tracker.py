@@ -7,15 +7,17 @@ from typing import Any
 from headway.estimate.costs import BatchCost
 from headway.estimate.due import READ_MOST_MS, worked_out
 from headway.estimate.ripe import ripe
+from headway.loop.experience import cost_of, give
 from headway.loop.inputs import InputTracker
 from headway.loop.kernel import Question
-from headway.loop.partitions import Partitions, PartitionStanding
+from headway.loop.partitions import Partitions, waiting_news
+from headway.loop.relayed import Relays, relayed_input
 from headway.loop.sampler import Sampler
 from headway.loop.thresholds import QUERY, Threshold
 from headway.loop.unread import ReadSoFar
-from headway.model.message import BatchSeen, InputSpec, QuerySpec
+from headway.model.message import BatchSeen, InputSpec, QuerySpec, Relaying
 from headway.model.offset import ControlOffset, Sampled
-from headway.model.slack import Report, Tuned
+from headway.model.slack import Report
 from headway.model.time import STEP_MS, EventMs, WallMs
 from headway.model.view import QueryView
 
@@ -23,13 +25,15 @@ from headway.model.view import QueryView
 class QueryTracker:
     """The history of one query, and where it stands: at the gate or in a batch."""
 
-    def __init__(self, spec: QuerySpec, confidence: float = 0.95) -> None:
+    def __init__(self, spec: QuerySpec, confidence: float = 0.95, relays: Relays | None = None) -> None:
+        """`relays` has what the stages in front of it have said so far."""
         self.spec = spec
-        self.threshold = _threshold(spec)
+        self.threshold = Threshold.of(spec)
         # A run that ends by itself is measured by its rows: the clock would have it wait for rows that it will not read.
         inputs = [replace(i, idle_after_ms=None) if spec.bounded else i for i in spec.inputs]
-        self.inputs = {i.name: InputTracker(i, confidence=confidence, sampler=_sampler(spec, i)) for i in inputs}
-        self.cost = BatchCost()
+        self.inputs = {i.name: _input(spec, i, confidence, relays or Relays()) for i in inputs}
+        self.below: Relaying | None = None  # the topic that it writes to, and what the stages behind that cost
+        self.cost = BatchCost() if spec.experience is None else cost_of(spec.experience)
         self.start = ControlOffset()
         self.waiting_since: WallMs | None = None
         self.granted_at: WallMs | None = None
@@ -38,10 +42,11 @@ class QueryTracker:
         self.skew_ms = 0  # how far the wall clock was ahead of ours at the last grant
         self.ripens = WallMs(0)  # when the announced watermark may be swept
         self.refusing = EventMs(0)  # the watermark by which the next batch will refuse late rows
-        self.selectivity = 1.0
+        self.selectivity = 1.0 if spec.experience is None else spec.experience.selectivity
         self.state_rows = self.state_bytes = 0
         self.had_rows = True
         self.batches = 0
+        self.batch: int | None = None  # the number of the last one
         self._told: deque[int] = deque(maxlen=100)  # batches that were told of
         self.stalled = False  # the running batch keeps no core busy
         self._took = EventMs(0)  # the last watermark of ours that a batch ran with
@@ -51,6 +56,8 @@ class QueryTracker:
         self._view: QueryView | None = None
         self._late_before = 0  # rows, when the threshold was last thought about
         self._slts = [0.0, 0.0]  # thresholds under which the last watermark was announced, and the one that is swept
+        if spec.experience is not None:
+            give(spec.experience, list(self.inputs.values()))
 
     def questions(self) -> list[Question[Any, Any, Any]]:
         """What is asked about it and its inputs."""
@@ -76,9 +83,10 @@ class QueryTracker:
         Says what is wrong if a watermark that was announced did not take."""
         if batch.batch in self._told:
             return None
-        if not self._told and batch.dropped:  # the first after a start: by which watermark it refused, nobody says
+        if not self._told and batch.dropped:  # the first after a start: Spark does not say by which watermark it refused
             self.refusing = max(self.refusing, EventMs(batch.watermark or 0))
         self._told.append(batch.batch)
+        self.batch = batch.batch
         self.batches += 1
         self._last = batch
         read = dict(batch.read)
@@ -183,7 +191,7 @@ class QueryTracker:
         news = [f"topic {topic} is gone" for topic in log.gone]
         after = [tracker.standing for tracker in self.inputs.values()]
         if after != before:
-            news += _waiting(before, after)
+            news += waiting_news(before, after)
         return changed, "; ".join(news) or None
 
     @property
@@ -191,9 +199,11 @@ class QueryTracker:
         """Whether the last grant led to a batch; without rows or a watermark to act upon, Spark runs none."""
         return self._last is not None
 
-    def stall(self, stalled: bool) -> None:
-        """Whether the running batch takes a slot is told from outside: only Spark knows its jobs."""
-        self.stalled, self._view = stalled, None
+    def told(self, *, stalled: bool | None = None, below: Relaying | None = None) -> None:
+        """What is told from outside: whether the running batch keeps a core busy, since only Spark knows its jobs; where its
+        results go, and what that costs behind it. Or its inputs have been told something."""
+        self.stalled = self.stalled if stalled is None else stalled
+        self.below, self._view = below or self.below, None
 
     @property
     def running(self) -> bool:
@@ -219,9 +229,9 @@ class QueryTracker:
             over = limit is not None and announce <= limit  # patience is
             self.ripens = WallMs(0 if over and not view.live else now if over else announce + view.patience_ms)
             self.announced, self._slts[0] = announce, float(min((t.view.slt_ms or 0 for t in self._gates), default=0))
-        elif sampled is None:
+        elif sampled is None and not (self.spec.proves and not self.batches):
             return self.start
-        # Whoever begins anew from this offset must know that the clock ruled, if only for the inputs that speak.
+        # A controller that begins anew from this offset must know that the clock ruled, if only for the inputs that speak.
         return self.start.next(self.announced, view.live, sampled)
 
     def view(self) -> QueryView:
@@ -248,9 +258,18 @@ class QueryTracker:
                     bounded=self.spec.bounded,
                     fresh_ms=self.spec.fresh_ms,
                     stalled=self.stalled,
+                    writes=None if self.below is None else self.below.topic,
+                    below_ms=0.0 if self.below is None else self.below.below_ms or 0.0,
+                    below_at=None if self.below is None else self.below.at,
                 )
             )
         return self._view
+
+
+def _input(spec: QuerySpec, given: InputSpec, confidence: float, relays: Relays) -> InputTracker:
+    if given.relayed is not None:
+        return relayed_input(given, spec.deadlines, confidence, relays.of(given.relayed))
+    return InputTracker(given, confidence=confidence, sampler=_sampler(spec, given))
 
 
 def _sampler(spec: QuerySpec, given: InputSpec) -> Sampler | None:
@@ -262,23 +281,3 @@ def _sampler(spec: QuerySpec, given: InputSpec) -> Sampler | None:
         sampler.saw(seen)
     sampler.sampling = given.sampling.decide(sampler.view)
     return sampler
-
-
-def _threshold(spec: QuerySpec) -> Threshold | None:
-    policies: list[object] = [i.policy for i in spec.inputs]
-    for tuned in policies:
-        if isinstance(tuned, Tuned):
-            learner = tuned.learner(spec.deadlines.period_ms)
-            return Threshold(tuned.slack_policy(), learner, float(tuned.slt_ms), float(tuned.most_ms))
-    return None
-
-
-def _waiting(before: list[PartitionStanding], after: list[PartitionStanding]) -> list[str]:
-    """What is new about who is waited for."""
-    was, behind = ([name for standing in every for name in standing.behind] for every in (before, after))
-    known = {name for standing in before for name in standing.let_go}
-    given_up = [name for standing in after for name in standing.let_go if name not in known]
-    news = [f"windows wait no longer for {', '.join(given_up)}"] if given_up else []
-    if behind != was and (behind or not given_up):
-        news.append(f"windows wait for {', '.join(behind) or 'nobody'}")
-    return news

@@ -4,7 +4,7 @@ from headway.model.message import Asked, BatchSeen, Failed, Gone, Learnt, Messag
 
 
 class QueryTrouble(Exception):
-    """Something about one query raised; the cause says what. The others need not suffer for it."""
+    """An error about one query; the cause says which. The other queries go on as before."""
 
     def __init__(self, query: str) -> None:
         self.query = query

@@ -1,1 +1,1 @@
-"""The questions that a runtime asks: whose batch runs next, how long to wait for stragglers, how much to take."""
+"""The questions that a kernel asks: of a runtime, such as which query runs next; of a fleet, on which node a query runs."""

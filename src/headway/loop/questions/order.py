@@ -1,11 +1,13 @@
-"""Whose batch runs next? Asked until it is answered with nobody, and again when that might be answered otherwise."""
+"""Which query runs its next batch? Asked until the answer is none, and again when the answer might be another one."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from math import ceil, inf
 
 from headway.loop.kernel import Question, without_memory
 from headway.model.decision import Decision, Grant, Guard, Hold, OrderPolicy
+from headway.model.declared import NotBefore, order_declares
 from headway.model.time import WallMs
-from headway.model.view import Snapshot
+from headway.model.view import QueryView, Snapshot
 
 NAME = "order"
 SAME_MS = 50  # holds whose ends are no further apart say the same
@@ -21,21 +23,35 @@ def order(
 
 
 class StandingHold:
-    """The last hold. It stands until its time is over, or until something that it was decided by has changed."""
+    """What the last answer said of all queries that wait: that none of them is wanted before some moment. It stands until
+    then, or until something that it was decided by has changed.
+
+    A query that has come back to the gate changes nothing for the others. A policy that declares `not_before` says from
+    when on it may be wanted itself, and the hold ends then; other policies are asked anew.
+    """
 
     def __init__(self) -> None:
-        self._hold: Hold | None = None
+        self._until: WallMs | None = None
         self._by: Hashable = None
+        self._not_before: NotBefore | None = None
 
-    def hold(self, decided: Decision | None, by: Hashable) -> None:
+    def hold(self, decided: Decision | None, by: Hashable, policy: OrderPolicy | None = None) -> None:
         """That was the last answer, and it was decided by this."""
-        self._hold, self._by = decided if isinstance(decided, Hold) else None, by
+        match decided:
+            case Hold(until=until) | Grant(then=until):
+                self._until, self._by = until, by
+                self._not_before = order_declares(policy).not_before
+            case None:
+                self._until = None
 
-    def until(self, now: WallMs, by: Hashable) -> WallMs | None:
-        """Until when nobody needs to be asked; None: the question is due."""
-        if self._hold is None or self._by != by or now >= self._hold.until:
+    def until(self, now: WallMs, by: Hashable, news: Sequence[QueryView] = ()) -> WallMs | None:
+        """Until when the policy need not be asked, with these queries changed since; None: the question is due."""
+        if self._until is None or self._by != by:
             return None
-        return self._hold.until
+        if news:
+            soonest = -inf if self._not_before is None else min(self._not_before(view, now) for view in news)
+            self._until = self._until if soonest >= self._until else WallMs(ceil(max(soonest, now)))
+        return self._until if now < self._until else None
 
 
 def is_news(decided: Decision, before: Decision | None) -> bool:

@@ -27,10 +27,10 @@ def patience(
 
 
 def never_hurry_the_old(wait: Wait, seen: PatienceView) -> Wait:
-    """Nobody waits for the windows of old rows, so nothing is gained by hurrying."""
+    """The windows of old rows are not urgent, so they wait as long as the policy allows."""
     if not seen.old or wait.ms >= seen.most_ms:
         return wait
-    return Wait(seen.most_ms, f"{wait.because}; but its rows are old, and nobody waits for their windows")
+    return Wait(seen.most_ms, f"{wait.because}; but its rows are old, and their windows are not urgent")
 
 
 def within(policy: PatiencePolicy) -> Callable[[Wait, PatienceView], Wait]:

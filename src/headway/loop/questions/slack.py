@@ -20,7 +20,7 @@ def slack(
 
 
 def within(most_ms: float) -> Callable[[SLTs, SlackSeen], SLTs]:
-    """No threshold is below nothing, or beyond the deadline."""
+    """No threshold is below 0, or beyond the deadline."""
 
     def guard(decided: SLTs, seen: SlackSeen) -> SLTs:
         kept = {operator: min(max(ms, 0.0), most_ms) for operator, ms in decided.ms.items()}
