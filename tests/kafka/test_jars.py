@@ -10,6 +10,7 @@ from headway.errors import HeadwayError
 from headway.kafka import jars
 from headway.kafka.jars import FALLBACK, Bundle
 
+starts_java = pytest.mark.slow  # Ivy, each time
 NOWHERE = Bundle("nothing-1", ("org.nowhere:nothing:1",), transitive=False)
 
 
@@ -29,6 +30,7 @@ def unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return empty
 
 
+@starts_java
 def test_without_cache_and_repository_one_line_tells_the_way_out(unreachable: Path) -> None:
     with pytest.raises(HeadwayError, match=r"org.nowhere:nothing:1: neither in .*nothing-1 nor .*HEADWAY_IVY") as caught:
         jars.fetched(NOWHERE)
@@ -43,6 +45,7 @@ def test_what_is_cached_is_taken_from_there(unreachable: Path) -> None:
     assert jars.fetched(NOWHERE) == [folder / "nothing-1.jar"]
 
 
+@starts_java
 def test_a_house_may_have_its_own_repository(unreachable: Path) -> None:
     (unreachable / "nothing-1.jar").write_bytes(b"PK\x05\x06" + bytes(18))
     (unreachable / "nothing-1.pom").write_text(
@@ -89,6 +92,7 @@ def test_the_installed_spark_is_known_by_its_jars() -> None:
     assert jars.installed() == ("2.13", __version__)
 
 
+@starts_java
 def test_the_connector_of_the_very_spark_comes_first_without_what_spark_has(
     unreachable: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,6 +102,7 @@ def test_the_connector_of_the_very_spark_comes_first_without_what_spark_has(
     assert capsys.readouterr().err == ""
 
 
+@starts_java
 def test_where_it_is_not_to_be_had_another_is_taken_with_a_word_and_nobody_asks_again_today(
     unreachable: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +122,7 @@ def test_where_it_is_not_to_be_had_another_is_taken_with_a_word_and_nobody_asks_
     assert own in {jar.name for jar in jars.connector()}
 
 
+@starts_java
 def test_with_neither_one_line_tells_and_it_is_asked_again(unreachable: Path) -> None:
     with pytest.raises(HeadwayError, match=r"spark-sql-kafka.*neither in"):
         jars.connector()

@@ -4,20 +4,17 @@ Ivy does the fetching, which PySpark has with it. A house with a repository of i
 HEADWAY_IVY; without one, Ivy asks the public repository.
 """
 
-import fcntl
-import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from headway.errors import HeadwayError, aloud
+from headway.java import java, spark_jars
+from headway.servers.process import alone
 
 ASK_AGAIN_S = 86_400
 
@@ -54,8 +51,8 @@ def fetched(bundle: Bundle) -> list[Path]:
     folder = cache() / bundle.name
     if not folder.is_dir():
         cache().mkdir(parents=True, exist_ok=True)
-        with _alone(cache() / f"{bundle.name}.lock"):
-            if not folder.is_dir():  # somebody else has fetched them while we waited
+        with alone(cache() / f"{bundle.name}.lock"):
+            if not folder.is_dir():  # another process has fetched them while we waited
                 _fetch(bundle, folder)
     return sorted(folder.glob("*.jar"))
 
@@ -81,7 +78,7 @@ def connector() -> list[Path]:
 
 
 def own_connector(scala: str, spark: str) -> Bundle:
-    """As it is published with every Spark, with all that it names; what Spark has itself is left out afterwards."""
+    """As it is published with every Spark, with all its dependencies; those that Spark has itself are left out later."""
     return Bundle(
         f"spark-kafka-{scala}-{spark}", (f"org.apache.spark:spark-sql-kafka-0-10_{scala}:{spark}",), transitive=True
     )
@@ -89,7 +86,7 @@ def own_connector(scala: str, spark: str) -> Bundle:
 
 def installed() -> tuple[str, str]:
     """The versions of Scala and Spark, by PySpark's own jars: to import it would take a second."""
-    for jar in _spark_jars("spark-core_*.jar"):
+    for jar in spark_jars("spark-core_*.jar"):
         scala, _, spark = jar.stem.removeprefix("spark-core_").partition("-")
         return scala, spark
     raise HeadwayError("no Spark among PySpark's jars: pip install 'pyspark>=4.3' brings it")
@@ -101,14 +98,6 @@ def cached(bundle: Bundle) -> bool:
 
 def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headway"
-
-
-@contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Two at once would fetch everything twice."""
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _fetch(bundle: Bundle, folder: Path) -> None:
@@ -145,19 +134,14 @@ def _module(bundle: Bundle) -> str:
 
 
 def _ivy() -> Path:
-    found = _spark_jars("ivy-*.jar")
+    found = spark_jars("ivy-*.jar")
     if not found:
         raise HeadwayError("no Ivy among PySpark's jars: pip install 'pyspark>=4,<5' brings it")
     return found[-1]
 
 
-def _spark_jars(pattern: str) -> list[Path]:
-    spark = importlib.util.find_spec("pyspark")
-    return sorted(Path(spark.origin).parent.glob(f"jars/{pattern}")) if spark is not None and spark.origin else []
-
-
 def _of_spark() -> set[str]:
-    return {_artifact(jar) for jar in _spark_jars("*.jar")}
+    return {_artifact(jar) for jar in spark_jars("*.jar")}
 
 
 def _artifact(jar: Path) -> str:
@@ -179,11 +163,3 @@ def _say_once(text: str) -> None:
     if text not in _said:
         _said.add(text)
         aloud(text)
-
-
-def java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if not java or not os.path.exists(java):
-        raise HeadwayError("no Java found: install Java 17 or later and put it on PATH, or set JAVA_HOME")
-    return java
