@@ -38,12 +38,16 @@ class Script:
 
 
 def wait_until(true: Callable[..., Any], what: str, query: Any = None) -> None:
+    """Until that is true. To look at a table is a job of Spark, on cores that queries need: it gets a third of the time."""
     end = time.monotonic() + PATIENCE_S
+    began = time.monotonic()
     while not true():
         if query is not None and query.exception() is not None:
             raise query.exception()
         assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.01)
+        took = time.monotonic() - began
+        time.sleep(min(max(0.01, 2 * took), 0.5))
+        began = time.monotonic()
 
 
 def plane_of(rt: hw.Runtime) -> Plane:

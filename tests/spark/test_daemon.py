@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headway.spark.daemon import Aside
+from headway.spark.daemon import FreezingCollector
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def circle() -> "weakref.ref[Knows]":
 
 def test_much_is_put_aside_and_garbage_is_still_found(thawed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headway.spark.daemon.SLOW_S", 0.0)
-    aside = Aside(left=1)
+    aside = FreezingCollector(left=1)
     aside.collect()
     put = gc.get_freeze_count()
     assert put > 1_000
@@ -44,7 +44,7 @@ def test_much_is_put_aside_and_garbage_is_still_found(thawed: None, monkeypatch:
 
 def test_little_is_not_put_aside(thawed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headway.spark.daemon.SLOW_S", 3600.0)
-    aside = Aside()
+    aside = FreezingCollector()
     before = gc.get_freeze_count()
     aside.collect()
     assert (gc.get_freeze_count(), aside.left) == (before, 5)

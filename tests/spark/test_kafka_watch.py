@@ -13,6 +13,7 @@ import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
 from headway.errors import SettingError
+from headway.java import java as java_program
 from headway.kafka import broker, jars, topics
 from headway.loop.partitions import Partitions
 from headway.model.message import Message, Reached
@@ -32,7 +33,7 @@ class Jvm:
         classpath = os.pathsep.join(map(str, [spark_jars / "*", *jars.connector(), jvm.JAR]))
         port, self.process = launch_gateway(
             jarpath=str(next(spark_jars.glob("py4j-*.jar"))), classpath=classpath, die_on_exit=True, return_proc=True,
-            javaopts=["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"], java_path=jars.java(),
+            javaopts=["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"], java_path=java_program(),
         )  # fmt: skip
         self.gateway = JavaGateway(
             gateway_parameters=GatewayParameters(port=port, auto_convert=True, enable_memory_management=False)

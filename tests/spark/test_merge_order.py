@@ -9,12 +9,13 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import HeadwayError
 from headway.spark.merge_order import AT, HASH, NULL, SOURCE, Bucket, Column, MergeLayout, advance, row_class
 from headway.spark.merge_state import packed, unpacked
+from tried import tried
 
 COLUMNS = (
     Column("k", "object", True, "string"),
@@ -102,7 +103,7 @@ def test_every_row_comes_once_and_is_late_exactly_if_a_watermark_had_passed_it(g
         assert on_time == sorted(on_time)
 
 
-@settings(max_examples=50)
+@tried(50)
 @given(rows, st.integers(1, 41), st.integers(0, 20))
 def test_a_key_is_forgotten_after_the_same_silence_wherever_a_batch_ends(given: list[Given], cut: int, silence: int) -> None:
     layout = replace(LAYOUT, forget_us=silence * 1000)

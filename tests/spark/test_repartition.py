@@ -94,7 +94,7 @@ def test_a_query_goes_on_exactly_with_four_partitions_instead_of_one(
         assert done.stdout.startswith("The state of 1 operator has 4 partitions now, and had 1: batch ")
         assert main(["checkpoint", "show", place]) == 0
         shown = capsys.readouterr().out
-        assert "1 operator(s) in RocksDB, 4 partition(s)" in shown and "nobody has it" in shown
+        assert "1 operator(s) in RocksDB, 4 partition(s)" in shown and "lease      free" in shown
     else:
         done_here = repartition(rocksdb, place, 4)
         assert (done_here.before, done_here.after, done_here.operators) == (1, 4, 1)

@@ -1,4 +1,4 @@
-"""Looks into batches that run for long: who keeps no core busy lends its slot, who hangs is told of, with its stack."""
+"""Looks into batches that run for long: one that keeps no core busy lends its slot, one that hangs is named."""
 
 import sys
 import time

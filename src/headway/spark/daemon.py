@@ -3,7 +3,7 @@
 A worker collects garbage after every task. That goes through all objects of all modules that are loaded: 38 ms with pandas,
 75 ms with scikit-learn as well, and a micro-batch has a task. What is there when a task has ended will be there after the
 next: it is put aside, and looking through the rest takes no time. Only the first times, and only if it was much: an object
-that is put aside is still freed when nobody knows it any more, but not as one of a circle of objects that know each other.
+that is put aside is still freed when nothing knows it any more, but not as one of a circle of objects that know each other.
 """
 
 import gc
@@ -16,7 +16,7 @@ SLOW_S = 0.005
 
 
 @dataclass
-class Aside:
+class FreezingCollector:
     """Stands in for `gc` where the daemon calls it."""
 
     left: int = 5  # times that more is put aside
@@ -30,5 +30,5 @@ class Aside:
 
 
 if __name__ == "__main__":
-    vars(daemon)["gc"] = Aside()
+    vars(daemon)["gc"] = FreezingCollector()
     daemon.manager()

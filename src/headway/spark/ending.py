@@ -5,8 +5,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from headway.errors import SettingError, aloud
+from headway.model.message import Stood
 from headway.spark.plane import Plane
 from headway.spark.queries import Queries, stopped
 
@@ -36,14 +38,22 @@ def await_all(queries: Queries, stop: Callable[[], None], timeout_s: float | Non
     return True
 
 
-def drain(queries: Queries, name: str, limit_ms: int) -> bool:
-    """Stop one query between two batches; False if its batch did not end in time and was broken off."""
+@dataclass(frozen=True, slots=True)
+class DrainOutcome:
+    """How a drain has ended: the query is stopped, and its checkpoint free."""
+
+    clean: bool  # between two batches; else its batch was broken off, which Spark makes good at the next start
+    stood: Stood | None  # None: it was not at its gate, or it has no gate
+
+
+def drain(queries: Queries, name: str, limit_ms: int) -> DrainOutcome:
+    """Stop one query between two batches; if its batch does not end in time, it is broken off."""
     watched = queries.supervisor.of(name)
     if watched is None:
         raise SettingError("name", name, "a query of this runtime")
     queries.supervisor.let_end(name)
-    plane = queries.plane
-    done = plane is None or not watched.query.isActive or plane.drain(limit_ms / 1000, name)
+    plane, told = queries.plane, list[Stood]()
+    done = plane is None or not watched.query.isActive or plane.drain(limit_ms / 1000, name, told.append)
     if not done:
         aloud(f"query {name!r} is stopped though its batch has not ended within {limit_ms / 1000:g} s")
     errors = stopped({name: watched.query})
@@ -53,7 +63,7 @@ def drain(queries: Queries, name: str, limit_ms: int) -> bool:
         queries.supervisor.ended(name)
     for error in errors.values():
         raise error
-    return done
+    return DrainOutcome(done, told[0] if done and told else None)
 
 
 def stop(queries: Queries, limit_ms: int) -> None:

@@ -36,7 +36,7 @@ class HadoopFiles:
             finally:
                 stream.close()
         except Py4JJavaError as error:
-            # HDFS says the latter of a file whose writer has died before it wrote anything.
+            # HDFS says the latter of a file whose writer died before it wrote anything.
             if _is(error, "java.io.FileNotFoundException") or not self._fs.exists(self._of(number)):
                 return None
             if self._fs.getFileStatus(self._of(number)).getLen() == 0:
@@ -45,7 +45,7 @@ class HadoopFiles:
 
     def create(self, number: int, text: str) -> bool:
         """HDFS refuses a second one when it is created, an object store when it is closed, each with an error of its own:
-        so the file itself says whose it is."""
+        so the file itself says which holder it belongs to."""
         try:
             self._put(number, text, overwrite=False)
         except Py4JJavaError:

@@ -28,6 +28,7 @@ from headway.spark.watermark import MOST_PARTS, Marking, controlled
 
 UNREAD_EVERY = "5 seconds"
 HORIZON = "1 day"  # a time zone that was mistaken for another is not a mistake of a row
+STANDS_MS = 86_400_000  # for which the watermark of a relayed input stands still if the gate is lost
 _NUMBERS = count(1)  # of inputs, over all runtimes: Spark wants the name of what it observes to be unique in a query
 
 
@@ -44,6 +45,8 @@ class InputSettings:
     unread: str | None = None
     late: str | None = None
     rows_per_batch: int | None = None
+    relayed: str | None = None  # the topic in which stages say how far they are; of `headway.Relay`
+    stages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,8 @@ class Inputs:
             return marked if late is None else marked.where(late_.condition(rows, column, late, label, partition))
         parts = self._registered(plane, rows, label, policy, settings, taken)
         most_ms = policy.most_ms if taken is None else taken.policy.most_ms
+        if settings.relayed is not None:
+            most_ms = STANDS_MS  # without the gate nobody hears its stages: then the watermark waits
         how = Marking(
             settings.arrival, one_task(self.spark, profile), partition, min(MOST_PARTS, max(1, parts or MOST_PARTS)),
             late=None if late is None else partial(late_.condition, rows, column, late, label, partition),
@@ -115,7 +120,7 @@ class Inputs:
         if label in plane.inputs:
             raise SettingError("watermark.name", label, "a name that no other input of this runtime has")
         parts = settings.parts
-        log = subscription(rows) if jvm.present(self.spark) else None
+        log = subscription(rows) if jvm.present(self.spark) and settings.relayed is None else None
         if parts is not None and (not isinstance(parts, int) or not 1 <= parts <= MOST_PARTS):
             raise SettingError("watermark.parts", parts, f"a number from 1 to {MOST_PARTS}")
         in_log = None if log is None else plane.watch.add(log)
@@ -125,7 +130,7 @@ class Inputs:
             source=None if log is None else log.key,
             policy=policy if policy.least_ms < policy.most_ms else None, slt_ms=patience_declares(policy).slt_ms,
             parts=min(MOST_PARTS, told or 0) if settings.partition else 0, sampling=None if taken is None else taken.policy,
-            arrives=settings.arrival is not None,
+            arrives=settings.arrival is not None, relayed=settings.relayed, stages=settings.stages,
         )  # fmt: skip
         plane.inputs[label] = Input(spec, profile_of(self.spark, settings.rows_per_batch), log)
         return told

@@ -101,7 +101,7 @@ class _Broker:
     def __init__(self, spark: Any, wanted: Subscription, post: Callable[[Message], None]) -> None:
         self.commits: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()  # a group, and what it is to be told
         self._address, self._post = wanted.address, post
-        self._wanted: dict[str, Subscription] = {}  # whoever adds one writes here, and the thread below
+        self._wanted: dict[str, Subscription] = {}  # written by the caller that adds one, and by the thread below
         self._topics: dict[str, frozenset[str]] = {}
         self._resolved_at = 0.0
         self._over = threading.Event()

@@ -52,7 +52,7 @@ class Leases:
         self._held: dict[str, tuple[Keeper, Any]] = {}
 
     def acquire(self, checkpoint: str, query: str) -> Keeper:
-        """A query that has ended needs its checkpoint no more, even if nobody has noticed yet."""
+        """A query that has ended needs its checkpoint no more, even if that was not noticed yet."""
         self.release_ended()
         lease = self._leasing.acquire(checkpoint, f"query {query!r} of process {os.getpid()}")
 
@@ -68,7 +68,7 @@ class Leases:
             self._held[name] = (kept, query)
         if before is not None:
             before[0].release()
-        if kept.lease.lost is not None:  # before anybody knew the query that is to be stopped
+        if kept.lease.lost is not None:  # before it was known which query is to be stopped
             raise HeadwayError(f"query {name!r}: {kept.lease.lost} has taken over its checkpoint")
 
     def of(self, name: str) -> Lease | None:

@@ -156,7 +156,7 @@ def _values(column: Column, rows: Arrays, zone: str) -> list[Any]:
 
 
 def _times(micros: Any, zone: str) -> list[Any]:
-    """Datetimes of the session's time zone, without saying so, as in every Python function that Spark calls."""
+    """Naive datetimes in the session's time zone, as in every Python function that Spark calls."""
     moments = micros.astype("datetime64[us]")
     if zone != "UTC":
         moments = pd.DatetimeIndex(moments, tz="UTC").tz_convert(zone).tz_localize(None).to_numpy()
@@ -177,7 +177,7 @@ def _codes(layout: MergeLayout, rows: Arrays) -> Any:
 
 
 def _rank(array: Any) -> Any:
-    """What a sort can compare: texts and the like become their place among all of them, nothing the first."""
+    """Numbers that a sort can compare: texts and the like become their rank among all of them, and null is the first."""
     return pd.Series(array).rank(method="dense", na_option="top").to_numpy() if array.dtype == object else array
 
 

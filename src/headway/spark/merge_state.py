@@ -59,7 +59,7 @@ def arrays(layout: MergeLayout, frames: list[pd.DataFrame]) -> Arrays | None:
 
 
 def packed(bucket: Bucket) -> bytes:
-    """A bucket as bytes; the user's own classes go along if a worker could not import them."""
+    """A bucket as bytes, with the user's own classes where a worker could not import them."""
     plain = (bucket.spread, bucket.shape, bucket.passed_ms, bucket.held, bucket.known)
     data: bytes = cloudpickle.dumps(plain)  # type: ignore[no-untyped-call]
     return data

@@ -18,6 +18,7 @@ _LIMIT = re.compile(r"(max|min)\w+per(trigger|(micro)?batch)$|^rowsperbatch$")
 _WHOLE = ("kafka", "rate", "socket", "headway-", "FileSource[")
 _WINDOW = re.compile(r"LongType\) - (-?\d+)\) % (\d+)\)")
 _SIZE = re.compile(r"END\) - 0\) \+ (\d+)\)")
+_BY_TIME = re.compile(r"\b(Deduplicate\w*|Join|\w*MapGroups\w*|TransformWithState\w*) ")
 _CHAINED = "precisetimestampconversion(window_time("  # a window over the results of another
 _SESSION = re.compile(r"cast\(([^()]*?) as interval\)")
 _LAG = re.compile(r"INTERVAL '([\d:. -]+)' (DAY|HOUR|MINUTE|SECOND)(?: TO (HOUR|MINUTE|SECOND))?")
@@ -44,6 +45,7 @@ class PlanSeen:
     limited: bool  # some source hands out its backlog in portions
     found: bool  # whether `deadlines` came from windows, or are a mere pace
     window_ms: int = 0  # the longest window
+    strict: bool = False  # something in it goes by the time of rows itself, and not by windows
 
 
 def inspect(frame: Any) -> PlanSeen:
@@ -64,7 +66,14 @@ def inspect(frame: Any) -> PlanSeen:
         limited=any(s.limited for s in sources),
         found=bool(grids),
         window_ms=max((int(us) // 1000 for us in _SIZE.findall(text)), default=0),
+        strict=_strict(text, bool(grids)),
     )
+
+
+def _strict(plan: str, windowed: bool) -> bool:
+    """Whether a row whose time is the watermark itself may be refused: aggregates by windows alone are known not to."""
+    by_windows = all("window#" in line for line in plan.splitlines() if "Aggregate [" in line)
+    return not (windowed and by_windows) or bool(_BY_TIME.search(plan))
 
 
 def windows(plan: str) -> tuple[Grid, ...]:
@@ -88,7 +97,7 @@ def windows(plan: str) -> tuple[Grid, ...]:
 
 
 def _ends_over(grid: Grid, below: list[Grid]) -> list[Grid]:
-    """When windows over the results of other windows have something to say: no more often than those below them do."""
+    """When windows over the results of other windows emit: a window advances only when the windows below it emit."""
     if not below or any(b.period_ms % grid.period_ms for b in below):
         return [grid]
     return [Grid(b.period_ms, (b.offset_ms + (grid.offset_ms - b.offset_ms) % grid.period_ms) % b.period_ms) for b in below]

@@ -1,7 +1,7 @@
 """What a runtime with a gate has beside Spark: a journal, a gate, and a controller on a thread of its own."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from headway.loop.journal_file import state_folder
 from headway.loop.supervision import Supervision
 from headway.loop.trouble import says
 from headway.model.decision import OrderPolicy
-from headway.model.message import Gone, InputSpec, Message, QuerySpec, Unreadable
+from headway.model.message import Gone, InputSpec, Message, QuerySpec, Stood, Unreadable
 from headway.model.status import RuntimeStatus
 from headway.model.time import SystemClock
 from headway.policy.order import RoundRobin
@@ -27,7 +27,9 @@ from headway.spark.kafka import PartitionWatch, Subscription
 from headway.spark.lease import Leases, default_fs, local_path
 from headway.spark.memory import Memory
 from headway.spark.profile import Profile, one_task, usual
+from headway.spark.relay.follow import Tails
 from headway.spark.reports import BatchReports
+from headway.spark.shown import Showing
 from headway.spark.starting import Starting
 
 CORES = 2  # until executors have come
@@ -43,7 +45,7 @@ class Input:
 
 
 class Plane:
-    """Carries words between the controller and Spark: reports and questions in, control offsets out.
+    """Connects the controller and Spark: reports and questions in, control offsets out.
 
     The controller's thread alone reads what the controller knows. Others `post` to it, and look at its `status`.
     """
@@ -70,7 +72,7 @@ class Plane:
         capacity = Capacity(gauge, slots, cores, one_task(spark, usual(spark)), gauge.planning_cores)
         self._controller = Controller(
             self._clock, order, LeasedGate(self.gate, leases), self.journal, capacity,
-            aside=self._learning.submit,  # the controller must not wait for a model to be fitted
+            background=self._learning.submit,  # the controller must not wait for a model to be fitted
         )  # fmt: skip
         self.supervision = Supervision(self._controller, self.gate, RoundRobin())
         self.supervision.start()
@@ -78,8 +80,10 @@ class Plane:
         self.control = control_rows(spark, self.gate, self.by_jar)
         self.starting = Starting(self.gate, leases, handles, nameless=not self.by_jar)
         self.watch = PartitionWatch(spark, self.post)
+        self.tails = Tails(self.post)
         self.reports = BatchReports(self.post, self._committed)
         self.inputs: dict[str, Input] = {}
+        self._showing: Showing | None = None
 
     # ---- for any thread
 
@@ -96,9 +100,15 @@ class Plane:
         """How things stand, as the controller told it last."""
         return self.supervision.status()
 
-    def drain(self, timeout_s: float, query: str | None = None) -> bool:
+    def show(self, status: Callable[[], RuntimeStatus], options: Sequence[str]) -> str:
+        """Serve pages about all of this; returns where they are."""
+        if self._showing is None:
+            self._showing = Showing(status, self._spark.sparkContext.uiWebUrl, self.journal_path)
+        return self._showing.address(options)
+
+    def drain(self, timeout_s: float, query: str | None = None, stood: Callable[[Stood], None] | None = None) -> bool:
         """No further batch of this query, or of any; False if one still runs then."""
-        return self.supervision.drain(timeout_s, query)
+        return self.supervision.drain(timeout_s, query, stood)
 
     def start(self, writer: Any, spec: QuerySpec, begin: Callable[[], Any]) -> Any:
         """Start a query under the gate; `begin` starts Spark's own."""
@@ -107,10 +117,10 @@ class Plane:
     @property
     def closing(self) -> list[Callable[[], object]]:
         """What is closed when the queries have ended, one after the other."""
-        learning = self._learning
+        learning, showing = self._learning, [] if self._showing is None else [self._showing.close]
         return [
-            self.supervision.stop, self.gate.close, lambda: learning.shutdown(cancel_futures=True), self.watch.close,
-            self.journal.close,
+            *showing, self.supervision.stop, self.gate.close, lambda: learning.shutdown(cancel_futures=True),
+            self.watch.close, self.tails.close, self.journal.close,
         ]  # fmt: skip
 
     # ---- how it is done

@@ -82,7 +82,7 @@ def usual(spark: Any) -> Profile:
 
 
 def chosen(spark: Any, profile: Profile) -> dict[str, str]:
-    """Of a profile's settings, those that nobody else has set."""
+    """Of a profile's settings, those that the user has not set."""
     if spark.conf.get(OWN, "true") == "false":
         return {}
     has_jar, known = jvm.present(spark), spark._jsparkSession.sessionState().conf()

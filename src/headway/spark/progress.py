@@ -1,4 +1,4 @@
-"""Spark's progress report, read once. Past this file nobody sees Spark's dictionary."""
+"""Spark's progress report, read once. Nothing past this file sees Spark's dictionary."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The queries of a runtime, as Spark knows them: their leases, and who looks after them."""
+"""The queries of a runtime, as Spark knows them: their leases, and what looks after them."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ class Queries:
     """All that were started and have not been stopped, by name."""
 
     def __init__(self, spark: Any, handles: dict[str, Any], leases: Leases, plane: Plane | None, hang_after_ms: int) -> None:
-        """`handles` are Spark's own; without a `plane` there is no gate, and nobody to tell of anything."""
+        """`handles` are Spark's own; without a `plane` there is no gate, and nothing to tell."""
         self.handles, self.leases, self.plane = handles, leases, plane
         self.stopping, self.stopped = threading.RLock(), False  # the runtime, with all of them
         self._batches: LongBatches | None = None
@@ -42,7 +42,7 @@ class Queries:
         return query
 
     def lost(self, name: str, why: str) -> None:
-        """Somebody else runs this query from this checkpoint. It is not started again: it would be refused."""
+        """Another process runs this query from this checkpoint. It is not started again: it would be refused."""
         error = QueryFailed(f"query {name!r} is stopped: {why}")
         aloud(str(error))
         if self.plane is not None:

@@ -9,7 +9,7 @@ from pyspark import cloudpickle
 
 
 def carry(module: str) -> None:
-    """Send the code of a module along with what uses it: Spark's worker processes need not be able to import it."""
+    """Send the code of a module along with what uses it, so that Spark's worker processes need not import it."""
     cloudpickle.register_pickle_by_value(sys.modules[module])  # type: ignore[no-untyped-call]
 
 

@@ -10,7 +10,7 @@ from headway.spark.progress import batch_seen, is_kafka
 
 
 class BatchReports:
-    """The reports of a runtime's queries, and who is told of them."""
+    """The reports of a runtime's queries, and what is told of them."""
 
     def __init__(self, post: Callable[[BatchSeen], None], commit: Callable[[str, str, str], None]) -> None:
         self.memories: dict[str, Memory] = {}  # of the queries that are sampled

@@ -5,6 +5,7 @@ they stand, and the plane, which is the controller with its gate and its journal
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import types as T
 
 from headway.errors import HeadwayError, SettingError
+from headway.lease.port import Leasing
 from headway.model.deadline import Grid
 from headway.model.decision import OrderPolicy
 from headway.model.declared import ORDER, checked, order_declares
@@ -36,7 +38,7 @@ from headway.spark.queries import Queries
 from headway.spark.supported import supported
 
 
-class Runtime:
+class Runtime(AbstractContextManager["Runtime"]):
     """Puts the streaming queries of one Spark session under one policy."""
 
     def __init__(
@@ -47,8 +49,10 @@ class Runtime:
         slots: int | Literal["auto"] = "auto",
         journal: str | Path | None = None,
         hang_after: str | int = "2 minutes",
+        leasing: Leasing | None = None,
     ) -> None:
-        """A batch that runs for longer than `hang_after` is told of, with its stack."""
+        """A batch that runs for longer than `hang_after` is told of, with its stack. `leasing` gives leases on checkpoints;
+        unless told, they are locks and files beside them."""
         _check_slots(slots)
         supported(spark)
         self.spark = spark
@@ -59,17 +63,17 @@ class Runtime:
         if declares.pools and mode != "FAIR":
             raise SettingError("spark.scheduler.mode", mode, "'FAIR', which FairPools needs, when the session is made")
         handles: dict[str, Any] = {}
-        leases = Leases(SessionLeasing(spark), lambda name, why: self._queries.lost(name, why))
+        leases = Leases(leasing or SessionLeasing(spark), lambda name, why: self._queries.lost(name, why))
         hang_after_ms = duration_ms("hang_after", hang_after)
         self.plane = Plane(spark, self._order, handles, leases, slots, journal) if declares.gated else None
         self.journal_path = None if self.plane is None else self.plane.journal_path
         self._queries = Queries(spark, handles, leases, self.plane, hang_after_ms)
-        self._inputs = Inputs(spark, self._queries, self.plane)
-        self._launch = Launch(spark, declares, self._queries, self.plane)
+        self.inputs = Inputs(spark, self._queries, self.plane)
+        self.launch = Launch(spark, declares, self._queries, self.plane)
 
     @property
     def order(self) -> OrderPolicy:
-        """Who decides whose batch runs next; `use` names another."""
+        """The policy that decides which query runs next; `use` names another."""
         return self._order
 
     # ---- inputs. These calls have many settings: each has a name, a default and a line here, where users look for it.
@@ -95,7 +99,7 @@ class Runtime:
         `arrival` names a timestamp column with the time at which a row came in (Kafka's, say); without it the time of
         reading stands for it. `patience` may be given as a bare duration. With `partition`, a column such as Kafka's, the
         slowest partition whose rows still come decides how far the stream has come; `parts` says how many there are where no
-        broker does. `idle_after` is how long a partition, or the whole input, may be silent before it holds nobody back;
+        broker does. `idle_after` is how long a partition, or the whole input, may be silent before no window waits for it;
         with "never" rows alone move the watermark, as in stock Spark. Rows stamped further ahead of the clock than `horizon`
         are counted and set aside, unless it is "never".
         Rows without an event time, such as JSON that cannot be parsed, are in no window; they are counted, and written to
@@ -104,7 +108,7 @@ class Runtime:
         far from what the session was tuned for: large batches are run by several tasks, with generated code.
         """
         settings = InputSettings(arrival, partition, parts, name, idle_after, horizon, unread, late, rows_per_batch)
-        return self._inputs.watermark(rows, column, patience, settings)
+        return self.inputs.watermark(rows, column, patience, settings)
 
     def approximate(
         self,
@@ -139,7 +143,7 @@ class Runtime:
             why = f"{type(self.order).__name__} has no gate"
             raise HeadwayError(f"rt.approximate needs a gated order, such as Klink: {why}")
         settings = InputSettings(arrival, name=name, idle_after=idle_after, late=late)
-        return approximate(self._inputs, rows, column, policy, Bound(value, per, by), settings)
+        return approximate(self.inputs, rows, column, policy, Bound(value, per, by), settings)
 
     def merge(
         self,
@@ -166,7 +170,7 @@ class Runtime:
         tasks.
         """
         wanted = Merging(on, time, step, output, ties, buckets, forget_after)
-        return merge(self._inputs, streams, wanted, patience_of(slt, patience), watermark)
+        return merge(self.inputs, streams, wanted, patience_of(slt, patience), watermark)
 
     # ---- queries
 
@@ -192,10 +196,10 @@ class Runtime:
         1, 2, 4 ... at most 60 seconds; ten minutes without a failure, and it has all of them again.
         `spark.streams.get(query.id)` is the run that is current.
         """
-        return self._launch.start(writer, Wanted(name, windows, every, checkpoint, table, group, restart))
+        return self.launch.start(writer, Wanted(name, windows, every, checkpoint, table, group, restart))
 
     def use(self, order: OrderPolicy, *, slots: int | Literal["auto"] | None = None) -> None:
-        """Go on with another gated policy, or another number of slots; the queries notice nothing but their turn."""
+        """Go on with another gated policy, or another number of slots; queries go on, only their turn changes."""
         checked("order", order, ORDER, "an order policy such as headway.order.Klink()")
         if self.plane is None or not order_declares(order).gated:
             raise HeadwayError("only gated policies can be exchanged while queries run: start a new Runtime instead")
@@ -212,7 +216,7 @@ class Runtime:
     def drain(self, name: str, timeout: str | int = "1 minute") -> bool:
         """Stop one query between two batches; its checkpoint is free when this returns. False if its batch did not end in
         time and was broken off, which Spark makes good at the next start."""
-        return ending.drain(self._queries, name, duration_ms("timeout", timeout))
+        return ending.drain(self._queries, name, duration_ms("timeout", timeout)).clean
 
     def stop(self, timeout: str | int = "1 minute") -> None:
         """Stop all queries between two batches, then the controller. Nothing is lost: checkpoints stay as they are.
@@ -225,12 +229,25 @@ class Runtime:
     # ---- what is known
 
     def status(self) -> RuntimeStatus:
-        """How the runtime and its queries stand: a value of its own, which nobody changes. Any thread may ask, at any
-        time."""
+        """How the runtime and its queries stand: an immutable value. Any thread may ask, at any time."""
         return standing.status(self._queries, self.order)
 
+    def dashboard(
+        self, port: int = 0, *, host: str = "127.0.0.1", token_file: str | None = None, target: str = "1 second"
+    ) -> str:
+        """The address of pages that show all of this in a browser, served by a process of its own until the runtime stops.
+
+        Beyond loopback a token is needed: the word in `token_file`. A window is overdue that comes out later than `target`
+        after it was due."""
+        if self.plane is None:
+            raise HeadwayError(
+                f"rt.dashboard needs a gated order, such as Klink: {type(self.order).__name__} writes no journal"
+            )
+        options = ["--port", str(port), "--host", host, "--target", target]
+        return self.plane.show(self.status, [*options, *(["--token-file", token_file] if token_file is not None else [])])
+
     def late_rows(self, folder: str) -> DataFrame:
-        """The side table that `late` named: who refused which row when, and by which watermark; `row` is JSON."""
+        """The side table that `late` named: which query refused which row when, and by which watermark; `row` is JSON."""
         return late_.read(self.spark, folder)
 
     def late_counts(self) -> list[LateCount]:
@@ -239,12 +256,9 @@ class Runtime:
         Over all runs of a query in this runtime, also when it has ended or failed. Those that are in no side table either,
         because it could not be written, are counted again as `unkept`.
         """
-        folders = () if self._queries.stopped else sorted(self._inputs.late)
+        folders = () if self._queries.stopped else sorted(self.inputs.late)
         lost = [count for folder in folders for count in late_.unkept(self.spark, folder)]
         return [*(() if self.plane is None else late_.counts(self.plane.status().queries)), *lost]
-
-    def __enter__(self) -> "Runtime":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

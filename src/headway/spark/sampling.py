@@ -30,7 +30,7 @@ class Sample:
     value: Column  # a number
     group: Column | None  # a long
     by: tuple[str, ...]  # columns that tell rows apart
-    made: bool = True  # an expression of the user's, that only his own rows can be asked for
+    made: bool = True  # a user expression: valid on user rows only, never on control rows
 
     def columns(self, value: str, group: str) -> dict[str, tuple[str, Column]]:
         """What rows need to have for this, by name: its type and itself."""

@@ -15,9 +15,10 @@ from headway.java import java_problem
 from headway.kafka.jars import connector, fetched
 from headway.spark import delta as delta_
 from headway.spark import jvm
-from headway.spark.given import JARS, jvm_is_up, running_jvm, settings, with_jar
 from headway.spark.jvm import EXTENSIONS, JAR
+from headway.spark.pages import PAGE, page_size
 from headway.spark.profile import ROWS, USUAL_ROWS, check_rows
+from headway.spark.user_settings import JARS, jvm_is_up, running_jvm, settings, with_jar
 
 _LAUNCHER = "headway-python-"
 _LOCAL = {
@@ -46,6 +47,8 @@ def tune(builder: Any, *, rows_per_batch: int = USUAL_ROWS) -> Any:
         del os.environ["PYSPARK_PYTHON"]  # of a local session before this one: executors elsewhere have no such file
     if ROWS not in given:
         builder = builder.config(ROWS, str(rows_per_batch))
+    if PAGE not in given:
+        builder = builder.config(PAGE, page_size(given))
     if jvm_is_up() and not jvm.in_jvm(running_jvm()):
         aloud(
             f"this JVM was started without Headway's jar for Spark {jvm.installed_spark()}, so control rows come from a "
@@ -123,14 +126,14 @@ def session(
 
 
 def _has_kafka(spark: Any) -> bool:
-    """A JVM's classes are settled when it starts; later sessions of the process share it."""
+    """The class path of a JVM is fixed when it starts; later sessions of the process share it."""
     from py4j.java_gateway import JavaClass
 
     return isinstance(spark._jvm.org.apache.spark.sql.kafka010.KafkaSourceProvider, JavaClass)
 
 
 def on(master: str, conf: Mapping[str, str]) -> Any:
-    """A tuned session on somebody's cluster, with these settings: to measure there."""
+    """A tuned session on a given cluster, with these settings: to measure there."""
     from pyspark.sql import SparkSession
 
     builder: Any = SparkSession.builder.master(master).appName("headway")
@@ -142,7 +145,7 @@ def on(master: str, conf: Mapping[str, str]) -> Any:
 
 
 def plain(app: str = "spark", *, cores: int = 2, memory: str = "4g") -> Any:
-    """A local session as Spark comes, with nothing of ours but a driver's memory: to compare with."""
+    """A local session as Spark comes, with no setting of ours but the driver's memory: to compare with."""
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -30,7 +30,7 @@ def spec_of(
         deadlines = Deadlines((*(deadlines.grids if seen.found or windows else ()), every_(every)))
     # What a bounded run finds was there before it: rows, and never the clock, say how far it has come.
     by_rows = seen.limited or trigger.bounded
-    inputs = tuple(replace(known[i], limited=by_rows) for i in seen.inputs)
+    inputs = tuple(replace(known[i], limited=by_rows, strict=seen.strict) for i in seen.inputs)
     fresh = every is None and (changing or not (seen.found or windows))
     return QuerySpec(
         name, inputs, deadlines, ahead=seen.ordered and not by_rows, window_ms=seen.window_ms,

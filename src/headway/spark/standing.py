@@ -28,7 +28,7 @@ def status(queries: Queries, order: OrderPolicy) -> RuntimeStatus:
 
 
 def _overlaid(known: QueryStatus | None, watched: Watched, now: WallMs) -> QueryStatus:
-    """The supervisor knows best who lives; of those who do, the controller knows what they do."""
+    """The supervisor knows which queries live; the controller knows what those do."""
     query = known or QueryStatus(watched.name, "between batches", now)
     query = replace(query, id=watched.id, run=watched.run, restarts=watched.restarted)
     if watched.state is not None:

@@ -77,7 +77,7 @@ class Starting:
 
 
 def _await_call(query: Any, called: threading.Event, name: str) -> None:
-    """A query that cannot begin says so here, and not only when somebody asks for its error."""
+    """A query that cannot begin says so here, and not only when its error is asked for."""
     end = time.monotonic() + START_TIMEOUT_S
     while not called.wait(0.2):
         if (error := query.exception()) is not None:

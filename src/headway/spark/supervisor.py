@@ -119,7 +119,7 @@ class Supervisor:
                         self._died(watched, error)
 
     def close(self) -> None:
-        """Look after nobody any more."""
+        """Look after no query any more."""
         self._over.set()
         self.let_end()
         self._thread.join(CLOSE_S)
@@ -187,7 +187,7 @@ def _turn(watched: Watched, state: State) -> None:
 
 
 def check_restart(spark: Any, writer: Any, restart: Any) -> None:
-    """Refuse what cannot be started again: without a checkpoint it would begin from nothing, and say it all twice."""
+    """Refuse what cannot be started again: without a checkpoint a query would begin anew, and repeat all its results."""
     if not isinstance(restart, int) or isinstance(restart, bool) or restart < 0:
         raise SettingError("restart", restart, "how often a query that fails is started again: 0 or more")
     kept = option_of(writer, "checkpointLocation") or spark.conf.get("spark.sql.streaming.checkpointLocation", None)

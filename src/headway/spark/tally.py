@@ -97,7 +97,7 @@ class Tally:
 
 
 def _came(arrival: str | None) -> Column:
-    """When a row came. The moment of reading stands for it where nobody says: then the wait in the queue is in its delay."""
+    """When a row came. The moment of reading stands for it if no column says: then the wait in the queue is in its delay."""
     now = F.unix_millis(F.current_timestamp())
     if arrival is None:
         return now

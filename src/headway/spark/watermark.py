@@ -131,7 +131,7 @@ def _unknown(value: Column) -> Column:
 
 
 def _empty(field: T.StructField) -> Column:
-    """What a control row holds in this column: nothing, or where that is forbidden, the plainest value of its type."""
+    """What a control row holds in this column: null, or where that is not allowed, a zero or an empty value of its type."""
     kind = field.dataType
     if field.nullable:
         return F.lit(None).cast(kind)

@@ -29,7 +29,7 @@ except ImportError:  # before Spark 4.2 a run of what is there is one batch for 
     CAN_END = False
 
     class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
-        """Nothing that this Spark would ask for."""
+        """A part of the interface that Spark does not call here."""
 
 
 # Spark's watermark is the newest event time minus a constant. With ten years of delay no data row ever moves it, and a
@@ -144,7 +144,7 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         return None
 
     def _say(self, text: str) -> None:
-        """Once, until it is something else."""
+        """Say it, unless it is what was said last."""
         if text != self._said:
             self._said = text
             sys.stderr.write(f"headway: {text}\n")  # a worker need not have Headway: nothing of ours is imported here

@@ -1,4 +1,4 @@
-"""A loopback server: whoever calls and knows the secret is let in, and listened to on a thread of its own."""
+"""A loopback server: a caller that knows the secret is let in, and listened to on a thread of its own."""
 
 import contextlib
 import json
@@ -10,11 +10,11 @@ from typing import Any
 
 from headway.spark.channel.lines import Connection, Greeting, Line, greeting_in
 
-GREETING_S = 10  # nobody may hold a thread for longer without knowing the secret
+GREETING_S = 10  # no caller may hold a thread for longer without knowing the secret
 
 
 class Door(ABC):
-    """Takes calls. What is said to whom, is said by those who keep it."""
+    """Takes calls. What callers are told is up to its subclass."""
 
     def __init__(self) -> None:
         self.secret = secrets.token_hex(16)
@@ -28,7 +28,7 @@ class Door(ABC):
         threading.Thread(target=self._accept, args=(self._server,), name="headway-gate", daemon=True).start()
 
     def shut(self) -> None:
-        """Nobody new; those who are in stay."""
+        """No new callers; those that are in stay."""
         with contextlib.suppress(OSError):
             self._server.shutdown(socket.SHUT_RDWR)
         self._server.close()

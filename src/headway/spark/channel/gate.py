@@ -30,14 +30,14 @@ class Gate(Door):
         now: Callable[[], int] | None = None,
     ) -> None:
         """`on_ask` is called before a question is passed on; `ended` when a line is gone, and says whether its query is.
-        `now` is the clock by which watermarks are announced: sources must not take their own, which somebody may set."""
+        `now` is the clock by which watermarks are announced: sources must not take their own, which may be set."""
         self._inbox, self._on_ask, self._ended, self._now = inbox, on_ask, ended, now
         self._lines = Lines()
         self._changed = threading.Condition()
         self._said: set[tuple[str, str]] = set()
-        super().__init__()  # and so opens: from here on somebody may call
+        super().__init__()  # and so opens: from here on a source may call
 
-    # ---- for who starts queries
+    # ---- for the start of queries
 
     def expect(self, spec: QuerySpec, nameless: bool = False) -> threading.Event:
         """The start of a query begins; the event tells when its line is there. Then `tie` it, or `give_up`."""
@@ -65,7 +65,7 @@ class Gate(Door):
             line = self._lines.of(query)
             return None if line is None else line.id
 
-    # ---- for the controller, and who supervises it
+    # ---- for the controller and its supervision
 
     def release(self, query: str, offset: ControlOffset) -> bool:
         """Answer a query that waits at the gate. False if it is gone."""
@@ -102,7 +102,7 @@ class Gate(Door):
             connection.answer({"ungated": why})
 
     def close(self) -> None:
-        """Hang up on everybody: the sources then go on ungated, which is what failing open means."""
+        """Hang up on all: the sources then go on ungated, which is what failing open means."""
         self.shut()
         with self._changed:
             connections = [line.connection for line in self._lines if line.connection is not None]
@@ -112,8 +112,8 @@ class Gate(Door):
     # ---- how it is done
 
     def _unheard(self, query: str) -> None:
-        """An answer has found nobody, and the controller takes the query for gone; its line may have been laid anew, and may
-        even have asked: then it is told of once more."""
+        """An answer has found no line, and the controller takes the query for gone; its line may have been laid anew, and
+        may even have asked: then it is told of once more."""
         with self._changed:
             line = self._lines.of(query)
             if line is None or line.aside is not None:
@@ -132,7 +132,7 @@ class Gate(Door):
     def _end(self, line: Line, connection: Connection) -> None:
         """A connection is gone: with its query, or without it."""
         with self._changed:
-            if line.connection is not connection:  # it was laid anew, or the query was started again: it speaks for nobody
+            if line.connection is not connection:  # it was laid anew, or the query was started again: it speaks for no query
                 return
             line.connection = None
             self._leave(line)

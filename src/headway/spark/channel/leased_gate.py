@@ -1,4 +1,4 @@
-"""The gate of queries with leases: nobody begins a batch who is not sure that its checkpoint is its own."""
+"""The gate of queries with leases: no query begins a batch unless it is sure that its checkpoint is its own."""
 
 import threading
 import time
@@ -27,7 +27,7 @@ class LeaseBook(Protocol):
 
 
 class LeasedGate:
-    """Answers who is sure at once. Who was frozen, or whose file system is slow, gets its answer when it is sure again."""
+    """A query that is sure of its lease is answered at once; after a freeze or on a slow file system, when it is again."""
 
     def __init__(self, gate: Opens, leases: LeaseBook, say: Callable[[str], None] = aloud) -> None:
         self._gate, self._leases, self._say = gate, leases, say
@@ -56,5 +56,5 @@ class LeasedGate:
                 self._gate.release(query, offset)
                 return
             time.sleep(LOOK_S)
-        with self._lock:  # lost, which stops the query; or given back by who has stopped it
+        with self._lock:  # lost, which stops the query; or given back by the thread that has stopped it
             self._waiting.pop(query, None)

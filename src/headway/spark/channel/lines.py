@@ -1,4 +1,4 @@
-"""Who is on the line: the queries that were started through the gate, and the connection that speaks for each.
+"""The lines: the queries that were started through the gate, and the connection that speaks for each.
 
 A line has an identity (`model/line.py`): the source says which query it belongs to and which run of it, and `rt.start` says
 the same when Spark's own start has returned. By that a line that was cut is taken back, and a run that another has replaced
@@ -36,7 +36,7 @@ class Greeting:
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """Away from the gate: `refused` ends the query, `ungated` lets it go on by itself."""
+    """The answer to a caller that gets no line: `refused` ends the query, `ungated` lets it go on by itself."""
 
     how: str
     why: str
@@ -95,14 +95,14 @@ class Line:
             self.id = self.id.found_at(greeting.caller.checkpoint)
 
     def back(self) -> bool:
-        """It speaks. True if the controller takes it for gone, and is now to be told of it anew."""
+        """The line is in use again. True if the controller believes that the query has left, and has to be told."""
         told = self.gone and self.aside is None
         self.gone = self.gone and not told
         return told
 
 
 class Lines:
-    """The lines of a runtime, by the name of their query. Whoever uses them holds a lock."""
+    """The lines of a runtime, by the name of their query. Their user holds a lock."""
 
     def __init__(self) -> None:
         self._lines: dict[str, Line] = {}
@@ -136,7 +136,7 @@ class Lines:
         return line
 
     def tie(self, query: str, id: LineId) -> None:
-        """The start has returned: this is who calls, or has called."""
+        """The start has returned: this is the source that calls, or has called."""
         self._starting.discard(query)
         if (line := self._lines.get(query)) is not None:
             line.id = id
@@ -148,7 +148,7 @@ class Lines:
             self.forget(line)
 
     def forget(self, line: Line) -> None:
-        """A connection of it that is there still is nobody's from now on."""
+        """Remove it. A connection that it still has belongs to no query from now on."""
         if self._lines.get(line.spec.name) is line:
             del self._lines[line.spec.name]
             connection, line.connection = line.connection, None
@@ -165,7 +165,7 @@ class Lines:
         return greeting.caller is None or not self._starting or self._of(greeting) is not None
 
     def whose(self, greeting: Greeting) -> Line | Turned:
-        """The line of who greets so."""
+        """The line of the source that greets so."""
         line = self._of(greeting)
         if line is not None:
             return line

@@ -13,7 +13,7 @@ FORMATS = (jvm.CONTROL, FORMAT)
 
 
 def control_rows(spark: Any, gate: Gate, by_jar: bool) -> DataFrame:
-    """Whoever reads them calls this gate."""
+    """Their reader calls this gate."""
     if by_jar:
         jvm.send(spark)
     else:

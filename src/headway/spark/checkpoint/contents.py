@@ -62,7 +62,7 @@ def _offsets(folder: Folder, batch: int) -> dict[str, Any]:
 
 
 def _logged(folder: Folder, name: str) -> tuple[int, dict[str, Any]]:
-    """A file of Spark's logs: its version in the first line, a table in the second. What cannot be read says nothing."""
+    """A file of Spark's logs: its version in the first line, a table in the second. Empty if it cannot be read."""
     lines = (folder.read(name) or "").splitlines()
     try:
         said = json.loads(lines[1])

@@ -35,8 +35,7 @@ def repartition(spark: Any, place: str, partitions: int) -> Repartitioned:
     """Raises a SettingError, and leaves every byte as it was, if this checkpoint cannot be repartitioned now."""
     if partitions < 1:
         raise SettingError("partitions", partitions, "1 or more")
-    if not hasattr(type(spark), "_streamingCheckpointManager"):
-        raise SettingError("spark", f"Spark {spark.version}", "one that can repartition a checkpoint, such as 4.3")
+    check_offered(spark)
     folder = folder_of(spark, place)
     checked(contents(folder, place), place, partitions)  # before anything is written, and be it a lease
     lease = SessionLeasing(spark).acquire(place, f"`headway checkpoint repartition` of process {os.getpid()}")
@@ -50,9 +49,34 @@ def repartition(spark: Any, place: str, partitions: int) -> Repartitioned:
         kept.release()
 
 
-def checked(seen: Contents, place: str, partitions: int) -> Contents:
-    """What Spark would find out too late."""
+def check_offered(spark: Any) -> None:
+    """Raises a SettingError for a Spark that cannot do this at all."""
+    if not hasattr(type(spark), "_streamingCheckpointManager"):
+        raise SettingError("spark", f"Spark {spark.version}", "one that can repartition a checkpoint, such as 4.3")
 
+
+def possible(seen: Contents, place: str, partitions: int) -> Contents:
+    """Whether it can be done when the query stands, as far as that can be seen while it runs."""
+    _able(seen, place)
+    if seen.partitions == partitions:
+        raise SettingError("partitions", partitions, f"another number than the {partitions} that it has")
+    return seen
+
+
+def checked(seen: Contents, place: str, partitions: int) -> Contents:
+    """Check what Spark itself checks only after it has changed the checkpoint."""
+    _able(seen, place)
+    if seen.begun == seen.done:
+        return possible(seen, place, partitions)
+    if seen.wanted == seen.partitions:
+        want = f"one whose last batch is done: batch {seen.begun} is not; start the query, then stop it with rt.stop()"
+        raise SettingError("checkpoint", place, want)
+    if seen.wanted != partitions:
+        raise SettingError("partitions", partitions, f"{seen.wanted}, to which it was begun to be repartitioned before")
+    return seen
+
+
+def _able(seen: Contents, place: str) -> None:
     def refuse(want: str) -> SettingError:
         return SettingError("checkpoint", place, want)
 
@@ -66,16 +90,6 @@ def checked(seen: Contents, place: str, partitions: int) -> Contents:
         raise refuse("state with Spark's metadata beside it: run the query once with Spark 4 and stop it")
     if seen.commits not in FORMATS:
         raise refuse(f"commits of format 1 or 2: these are of format {seen.commits}")
-    if seen.begun != seen.done:
-        if seen.wanted == seen.partitions:
-            raise refuse(
-                f"one whose last batch is done: batch {seen.begun} is not; start the query, then stop it with rt.stop()"
-            )
-        if seen.wanted != partitions:
-            raise SettingError("partitions", partitions, f"{seen.wanted}, to which it was begun to be repartitioned before")
-    elif seen.partitions == partitions:
-        raise SettingError("partitions", partitions, f"another number than the {partitions} that it has")
-    return seen
 
 
 def _rewrite(spark: Any, place: str, partitions: int, folder: Folder, seen: Contents, lease: Lease) -> None:
@@ -86,7 +100,7 @@ def _rewrite(spark: Any, place: str, partitions: int, folder: Folder, seen: Cont
         spark._streamingCheckpointManager.repartition(place, partitions)
     except Exception as error:
         text = f"{place} could not be repartitioned: {says(error)}"
-        if not lease.sure():  # what is new there may be somebody else's
+        if not lease.sure():  # what is new there may be another process's
             raise HeadwayError(f"{text}; since the lease is in doubt, nothing was taken back") from error
         for name in sorted(folder.files() - before):
             if not name.startswith(OURS):

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import headway as hw
-from headway.spark import given, jvm, session
+from headway.spark import jvm, session, user_settings
 from headway.spark.jvm import EXTENSIONS, JAR
+from headway.spark.pages import PAGE
 from headway.spark.profile import INTERPRETED, TUNED
 
 
@@ -26,7 +27,7 @@ class Builder:
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """As in a process without a JVM, whatever other tests have started in this one."""
-    monkeypatch.setattr(given, "jvm_is_up", lambda: False)
+    monkeypatch.setattr(user_settings, "jvm_is_up", lambda: False)
     monkeypatch.setattr(session, "jvm_is_up", lambda: False)
     for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_HOME", "SPARK_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
@@ -50,13 +51,23 @@ def test_what_the_builder_has_stays(alone: pytest.MonkeyPatch) -> None:
     assert set_["spark.jars"] == f"/house.jar,{JAR}" and set_["spark.sql.extensions"] == f"house.E,{EXTENSIONS}"
 
 
+def test_pages_are_small_but_one_task_can_fill_all_memory(alone: pytest.MonkeyPatch) -> None:
+    """Spark's own are 64 MB, and the collector marks the whole heap for each."""
+    assert tuned(Builder(spark__driver__memory="4g"))[PAGE] == "1m"
+    assert tuned(Builder(spark__buffer__pageSize="64m"))[PAGE] == "64m", "what the user has set stays"
+    alone.setenv("PYSPARK_SUBMIT_ARGS", "--driver-memory 16g pyspark-shell")
+    assert tuned(Builder())[PAGE] == "2m"
+
+
 def test_what_is_on_the_command_line_stays(alone: pytest.MonkeyPatch) -> None:
     args = "--jars /a.jar,/b.jar --conf spark.sql.extensions=house.E -c spark.sql.shuffle.partitions=4 pyspark-shell"
     alone.setenv("PYSPARK_SUBMIT_ARGS", args)
     set_ = tuned(Builder())
     assert set_["spark.jars"] == f"/a.jar,/b.jar,{JAR}" and set_["spark.sql.extensions"] == f"house.E,{EXTENSIONS}"
     assert "spark.sql.shuffle.partitions" not in set_
-    assert given.settings(Builder())["spark.jars"] == f"/a.jar,/b.jar,{JAR}", "the JVM to come is told of our jar as well"
+    assert user_settings.settings(Builder())["spark.jars"] == f"/a.jar,/b.jar,{JAR}", (
+        "the JVM to come is told of our jar as well"
+    )
 
 
 def test_what_is_in_sparks_own_file_stays(alone: pytest.MonkeyPatch, tmp_path: Path) -> None:

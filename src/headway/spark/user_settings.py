@@ -12,6 +12,12 @@ from typing import Any
 
 JARS = "spark.jars"
 _ARGS = "PYSPARK_SUBMIT_ARGS"
+_OPTIONS = {
+    "--jars": JARS,
+    "--master": "spark.master",
+    "--driver-memory": "spark.driver.memory",
+    "--executor-memory": "spark.executor.memory",
+}
 
 
 def jvm_is_up() -> bool:
@@ -60,8 +66,8 @@ def _of_args(args: list[str]) -> list[tuple[str, str]]:
         if arg in ("--conf", "-c") and "=" in value:
             key, _, told = value.partition("=")
             found.append((key, told))
-        elif arg in ("--jars", "--master"):
-            found.append((f"spark.{arg[2:]}", value))
+        elif arg in _OPTIONS:
+            found.append((_OPTIONS[arg], value))
         elif arg == "--properties-file":
             found += _of_file(Path(value))
     return found
