@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.sim.gates import Tuples, VirtualGate, no_tuples
+from tried import tried
 
 Row = tuple[float, float, int]  # event time, when it comes in, source
 
@@ -94,7 +95,7 @@ def inputs(draw: st.DrawFn) -> tuple[int, list[Row], list[float]]:
     return sources, rows, slts
 
 
-@settings(max_examples=100, deadline=None)
+@tried(100)
 @given(given_=inputs())
 def test_it_reads_what_the_gate_of_the_paper_reads(given_: tuple[int, list[Row], list[float]]) -> None:
     sources, rows, slts = given_
@@ -108,7 +109,7 @@ def test_it_reads_what_the_gate_of_the_paper_reads(given_: tuple[int, list[Row],
     assert sorted(got) == sorted(wanted)
 
 
-@settings(max_examples=60, deadline=None)
+@tried(60)
 @given(given_=inputs())
 def test_nobody_is_slack_ready_while_the_streams_are_within_the_threshold(
     given_: tuple[int, list[Row], list[float]],

@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.sim.sharing import water_fill
+from tried import tried
 
 needs = st.lists(st.floats(0, 100), min_size=1, max_size=30)
 
 
 @given(need=needs, whole=st.floats(1, 500), most=st.floats(1, 100))
-@settings(max_examples=200)
+@tried(200)
 def test_equal_shares_give_all_there_is_and_nobody_too_much(need: list[float], whole: float, most: float) -> None:
     wanted = np.array(need)
     given_ = water_fill(wanted, whole, most)

@@ -63,7 +63,7 @@ class Dispatcher:
         end, queues = self._layout.end[node], self._queues
         if draining:  # what frees most first, and no further down its chain than that takes
             freed, stop = most_freed(queues.queue, queues.cost, queues.reach, queues.selectivity, self._machine.cycle_ms)
-            order = np.lexsort((self._urgency(self._views.queries()), -np.round(freed)))
+            order = np.lexsort((self._urgency(self._views.queries(node)), -np.round(freed)))
             whole = self._turns(node, whole, order, np.minimum(stop, end))
         return self._turns(node, whole, None, end)
 
@@ -75,16 +75,18 @@ class Dispatcher:
         need = (queues.queue * tail).sum(axis=1)
         # A query's operators are a thread each: it can be on as many cores as it has operators here.
         need = np.minimum(np.where(need > EPS, need + switch, 0.0), here.sum(axis=1) * self._core_ms)
-        budget = need if need.sum() <= whole else self._budget(need, whole, order)  # with enough for all, nothing to decide
+        budget = (
+            need if need.sum() <= whole else self._budget(node, need, whole, order)
+        )  # with enough for all, nothing to decide
         queues.run_through(here, tail, stop, np.maximum(0.0, budget - switch))
         for q in np.flatnonzero(budget > 0).tolist():
-            self._views.query_ran(q, self._now)
+            self._views.query_ran(q, self._now, node)
         return whole - float(budget.sum())
 
-    def _budget(self, need: Floats, whole: float, order: NDArray[np.int64] | None) -> Floats:
+    def _budget(self, node: int, need: Floats, whole: float, order: NDArray[np.int64] | None) -> Floats:
         """By query: what it gets of core time that is not enough for all."""
         if order is None:
-            order = np.argsort(self._urgency(self._views.queries()), kind="stable")
+            order = np.argsort(self._urgency(self._views.queries(node)), kind="stable")
         taken = need[order]
         if self._scheduling.holds:
             order = order[np.argsort(~self.held[order], kind="stable")]

@@ -1,8 +1,7 @@
 """Where the operators of a query lie, and what an event costs from each of them on.
 
-On several nodes Klink has two messages: statistics of delays flow down the chain with the watermarks, costs flow up it. Here
-every node knows both at once; costs do not change, a delay's statistics change once a window, so a message that is a cycle
-old would say the same.
+On several nodes Klink has two messages: statistics of delays flow down the chain, costs flow up it. What an event costs at
+an operator never changes, so every node knows that; what is queued elsewhere it knows as it was told (`bulletins.py`).
 """
 
 from dataclasses import dataclass

@@ -96,6 +96,7 @@ class Engine:
                 if left[node] > EPS:
                     left[node] = self.dispatcher.serve(node, left[node], draining, first=turn == 0)
         self._pass_watermarks(count)
+        self.views.cycle_ends(self.now)
         if count:
             self.trace.processed += float(self.queues.done.sum() - before)
             self.trace.memory.append(used)

@@ -21,7 +21,7 @@ class SampledRows:
     event_ms: Floats
     arrival_ms: Floats
     value: Floats
-    chance: Floats  # evenly between 0 and 1: a row is taken if the rate is above it, whoever sets the rate
+    chance: Floats  # evenly between 0 and 1: a row is taken if the rate is above it, whichever policy sets the rate
     points: NDArray[np.int64] | None = None  # the number of each, where the query is about points
 
     def __len__(self) -> int:

@@ -9,8 +9,8 @@ with the rate of its place, and emits the window; then the sampler is told of al
 due how much the next batch takes. Sampler, tracker, question, kernel and offset are the live ones: here are rows, costs and
 time.
 
-Who cannot keep up has a queue of batches, each of one window's rows: Spark would make ever larger ones and emit several
-windows at the end of each, which is no better.
+A query that cannot keep up has a queue of batches, each of one window's rows: Spark would make ever larger ones and emit
+several windows at the end of each, which is no better.
 """
 
 from collections import defaultdict
@@ -168,8 +168,8 @@ class SampledWorld:
         self._read, self._due_ms, self._free_ms, self._overhead_s = 0, 0.0, 0.0, 0.0
 
     def run(self, warm_ms: float = 0.0, seed: int = 0) -> SampledRun:
-        """Until `warm_ms` batches take no time: who knows nothing of its stream takes all of it, and a queue from then would
-        stand for minutes at the head of a short run."""
+        """Until `warm_ms` batches take no time: a policy that knows nothing of its stream takes all of it, and a queue from
+        then would stand for minutes at the head of a short run."""
         known = truth(self.aggregate, self.rows, self.windows)
         luck = self.costs.luck(len(known.rows), seed).tolist()
         each = zip(known.numbers, known.answers.tolist(), known.rows.tolist(), luck, strict=True)

@@ -14,6 +14,7 @@ from headway.sim.delays import Delay
 from headway.sim.pipelines import Pipeline
 
 EPS = 1e-6
+RECENT = 32  # watermarks of which a node in the middle of a chain may ask whether they have passed it
 
 
 @dataclass(slots=True)
@@ -22,6 +23,9 @@ class _UnderWay:
 
     coming: deque[tuple[float, int]] = field(default_factory=deque)  # when it is ingested, window end
     inside: deque[tuple[float, int]] = field(default_factory=deque)  # what the last operator must have seen, window end
+    last: deque[tuple[float, int]] = field(
+        default_factory=lambda: deque(maxlen=RECENT)
+    )  # ingested: events before it, window end
 
 
 class Watermarks:
@@ -55,6 +59,7 @@ class Watermarks:
                 # It stands behind all that came before it in this cycle.
                 place = made[q] - fresh[q] * (until - max(at, since)) / (until - since)
                 marks.inside.append((place * self._reach_last, end))
+                marks.last.append((place, end))
             self._head[q] = marks.inside[0][0]
             self._next_in[q] = marks.coming[0][0] if marks.coming else np.inf
 
@@ -74,3 +79,9 @@ class Watermarks:
             while inside and through[q] >= inside[0][0]:
                 yield q, inside.popleft()[1]
             self._head[q] = inside[0][0] if inside else np.inf
+
+    def through(self, q: int, events: float) -> int:
+        """The end of the newest window whose watermark has passed an operator with so many of the source's events behind it;
+        0: none of late."""
+        seen = events + EPS * max(1.0, events)
+        return max((end for place, end in self._under_way[q].last if place <= seen), default=0)

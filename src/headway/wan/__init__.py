@@ -1,0 +1,1 @@
+"""Many places: sites, links, and plans over them."""
