@@ -1,0 +1,52 @@
+"""What several checks look at."""
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from statistics import median
+
+from headway.advice.history import ProgressReport, StreamHistory
+
+ENOUGH = 10  # batches; with fewer nothing is said of what is usual
+YOUNG_MS = 60_000  # a JVM's first minute is slow for everybody
+
+
+def steady(query: StreamHistory) -> Sequence[ProgressReport]:
+    """Its batches without those of its youth: a fifth of the time, a minute at most."""
+    if not query.reports:
+        return ()
+    first = query.reports[0].began
+    young = min(YOUNG_MS, (query.reports[-1].began - first) / 5)
+    return [report for report in query.reports if report.began >= first + young]
+
+
+def usual(reports: Sequence[ProgressReport], figure: Callable[[ProgressReport], float]) -> float:
+    return float(median(map(figure, reports))) if reports else 0.0
+
+
+def part_of_time(reports: Sequence[ProgressReport], phases: Sequence[str]) -> tuple[float, float]:
+    """How long these phases of a batch usually take, and which share of the batch that is."""
+    taken = usual(reports, lambda report: sum(report.phases.get(name, 0) for name in phases))
+    whole = usual(reports, lambda report: report.took_ms)
+    return taken, taken / whole if whole else 0.0
+
+
+def thirds(reports: Sequence[ProgressReport]) -> tuple[Sequence[ProgressReport], ...]:
+    n = len(reports) // 3
+    return reports[:n], reports[n : 2 * n], reports[2 * n :]
+
+
+def quantile(values: Sequence[float], part: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]
+
+
+def lateness(query: StreamHistory) -> list[int]:
+    """For each batch by how much its oldest row was behind the newest of all batches before: what a delay is there for."""
+    timed = [report for report in query.reports if report.oldest is not None and report.newest is not None]
+    newest = accumulate((report.newest or 0 for report in timed), max)
+    return [max(0, before - (report.oldest or 0)) for before, report in zip(newest, timed[1:], strict=False)]
+
+
+def of_headway(query: StreamHistory) -> bool:
+    """Under Headway a query waits at its gate, which Spark counts as a phase of the batch."""
+    return any("headway" in source.description.lower() for report in query.reports[:1] for source in report.sources)

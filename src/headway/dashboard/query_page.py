@@ -1,0 +1,109 @@
+"""The page of one query: where it stands, how its windows came out, what its batches cost, how late its rows are."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from headway.dashboard.book import QueryBook, told_of
+from headway.dashboard.reading import JournalFile
+from headway.dashboard.windows import cumulated
+from headway.estimate.tail import EDGES, Tail
+from headway.model.patience import PatienceView
+from headway.model.sampling import StreamView
+
+BUCKETS = 40  # of the histogram of delays
+
+
+def query_page(book: QueryBook, delays: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Series of one query; `delays` by input, see `delays_of`."""
+    windows, batches = list(book.windows), list(book.batches)
+    view = book.view
+    return {
+        "windows": [
+            {"end": w.end, "due": w.due, "out": w.out, "latency_ms": w.latency_ms, "batch": w.batch} for w in windows
+        ],
+        "cdf": cumulated([w.latency_ms for w in windows]),
+        "batches": [
+            {
+                "batch": b.batch,
+                "began": b.began,
+                "at": b.at,
+                "took_ms": b.took_ms,
+                "rows": b.rows,
+                "watermark": b.watermark,
+                "late": b.late_rows,
+                "state_rows": b.state_rows,
+            }
+            for b in batches
+        ],
+        "cost": None if view is None else {"fixed_ms": view.fixed_ms, "per_row_ms": view.per_row_ms},
+        "inputs": [] if view is None else [_input(book, i.name, i, delays.get(i.name)) for i in view.inputs],
+        "grids": []
+        if view is None
+        else [{"period_ms": g.period_ms, "offset_ms": g.offset_ms} for g in view.deadlines.grids],
+        "announced": None if view is None else view.announced or None,
+        "swept": None if view is None else view.swept or None,
+    }
+
+
+def _input(book: QueryBook, name: str, given: Any, delays: Mapping[str, Any] | None) -> dict[str, Any]:
+    scope = f"{book.name}/{name}"
+    known = None if given.delay is None else {
+        "mean_ms": given.delay.mean_ms, "low_ms": given.delay.low_ms, "high_ms": given.delay.high_ms,
+        "epochs": given.delay.epochs,
+    }  # fmt: skip
+    waits = [(at, ms) for at, ms in book.waits.get(scope, ())][-200:]
+    return {
+        "name": name, "live": given.live, "idle": given.idle, "frontier": given.frontier, "rows_per_s": given.rows_per_s,
+        "patience_ms": given.patience_ms, "late": given.late_rows, "timeless": given.timeless, "future": given.future,
+        "held_until": given.held_until, "backlog": given.backlog, "delay": known, "waits": waits,
+        "histogram": None if delays is None else delays,
+    }  # fmt: skip
+
+
+def delays_of(file: JournalFile, query: str, inputs: list[str]) -> dict[str, dict[str, Any]]:
+    """By input, the histogram of delays that the newest decision about it was made by, where one was."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in inputs[:20]:
+        row = file.one(
+            "select at, seen from entries where query = ? and scope = ? and question in ('patience', 'sampling')"
+            " order by at desc, id desc limit 1",
+            (query, f"{query}/{name}"),
+        )
+        if row is None or row[1] is None:
+            continue
+        made = histogram_of(told_of(row[1]))
+        if made:
+            found[name] = {"at": row[0], "bins": made}
+    return found
+
+
+def histogram_of(seen: Any) -> list[tuple[float, float, float]]:
+    """(from ms, to ms, share of the rows), of what a decision saw of delays; empty where it saw none."""
+    match seen:
+        case PatienceView(parts=parts):
+            tails = [part.weights for part in parts if isinstance(part, Tail) and part.rows > 0]
+            return _binned(EDGES, np.sum(tails, axis=0)) if tails else []
+        case StreamView(delays=delays) if len(delays) > 1:
+            ms, share = np.array(delays).T
+            return _binned(ms, np.diff(share, prepend=0.0))
+    return []
+
+
+def _binned(edges: Any, weights: Any) -> list[tuple[float, float, float]]:
+    """At most `BUCKETS` bins of the same width; each edge ends the stretch that its weight lies in."""
+    total = float(weights.sum())
+    held = np.flatnonzero(weights)
+    if total <= 0 or not len(held):
+        return []
+    most = float(edges[held[-1]]) or 1.0
+    reached = np.concatenate([[0.0], np.cumsum(weights) / total])
+    at = np.concatenate([[0.0], edges]) if edges[0] > 0 else np.concatenate([[-1e-9], edges])
+    places = np.linspace(0.0, most, BUCKETS + 1)
+    shares = np.interp(places, at, reached)
+    shares[0] = 0.0  # rows without any delay are in the first bin
+    return [
+        (float(low), float(high), float(share))
+        for low, high, share in zip(places, places[1:], np.diff(shares), strict=False)
+    ]
