@@ -19,28 +19,34 @@ _WHERE = {
     "session": "headway.spark.session",
     "tune": "headway.spark.session",
     "doctor": "headway.spark.checkup",
+    "advise": "headway.spark.advising",
     "order": "headway.policy.order",
     "patience": "headway.policy.patience",
     "sampling": "headway.policy.sampling",
     "approx": "headway.spark.approx",
+    "Relay": "headway.spark.relay.topic",
     "window": "headway.model.deadline",
     "every": "headway.model.deadline",
     "query": "headway.pipeline",
+    "epoch": "headway.fleet.epochs",
     "HeadwayError": "headway.errors",
     "SettingError": "headway.errors",
 }
 __all__ = [
-    "HeadwayError", "Runtime", "SettingError", "approx", "doctor", "every", "order", "patience", "query", "sampling",
-    "session", "tune", "window",
+    "HeadwayError", "Relay", "Runtime", "SettingError", "advise", "approx", "doctor", "epoch", "every", "order", "patience",
+    "query", "sampling", "session", "tune", "window",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from headway.errors import HeadwayError, SettingError
+    from headway.fleet.epochs import epoch
     from headway.model.deadline import every, window
     from headway.pipeline import query
     from headway.policy import order, patience, sampling
     from headway.spark import approx
+    from headway.spark.advising import advise
     from headway.spark.checkup import doctor
+    from headway.spark.relay.topic import Relay
     from headway.spark.runtime import Runtime
     from headway.spark.session import session, tune
 

@@ -21,7 +21,7 @@ class SettingError(HeadwayError):
 
 
 def aloud(text: str) -> None:
-    """Tell whoever watches, on the error output; a terminal that is gone is no reason to fail."""
+    """Tell the user, on the error output; a terminal that is gone is no reason to fail."""
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"headway: {text}\n")
         sys.stderr.flush()

@@ -1,13 +1,14 @@
 """Pipeline files: functions marked with `@headway.query` that `headway run FILE.py` finds and starts."""
 
+import ast
 import importlib.util
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, SettingError
 
 Builder = Callable[[Any, Any], Any]
 
@@ -64,3 +65,29 @@ def load(path: Path) -> list[Query]:
     if twice := {n for n in names if names.count(n) > 1}:
         raise HeadwayError(f"pipeline = {str(path)!r}: query name {twice.pop()!r} is used twice")
     return list(_FOUND)
+
+
+def declared(path: Path) -> list[str]:
+    """The names of a file's queries as they stand there, without running it: Spark need not be there to know them."""
+    check(path)
+    names = [name for node in ast.parse(path.read_bytes()).body for name in _names(node, path)]
+    if not names:
+        raise HeadwayError(f"pipeline = {str(path)!r}: expected at least one function marked with @headway.query")
+    if twice := {n for n in names if names.count(n) > 1}:
+        raise HeadwayError(f"pipeline = {str(path)!r}: query name {twice.pop()!r} is used twice")
+    return names
+
+
+def _names(node: ast.stmt, path: Path) -> Iterator[str]:
+    if not isinstance(node, ast.FunctionDef):
+        return
+    for mark in node.decorator_list:
+        if isinstance(mark, ast.Call) and ast.unparse(mark.func).rpartition(".")[2] == "query":
+            given = [*mark.args[:1], *(word.value for word in mark.keywords if word.arg == "name")]
+            if not given or (isinstance(given[0], ast.Constant) and given[0].value is None):
+                yield node.name
+            elif isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
+                yield given[0].value
+            else:
+                want = "a name written out in the file, or --query NAME for each query"
+                raise SettingError(f"{path}, line {mark.lineno}: name", ast.unparse(given[0]), want)

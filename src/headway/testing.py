@@ -6,7 +6,7 @@ world.run(until_ms=30_000)
 assert not world.early and max(w.latency_ms for w in world.windows) < 400
 
 A view that a test writes by hand is `worked_out(QueryView(...))`: what follows from it, such as when its query is due, is
-worked out by whoever makes one.
+worked out by its maker.
 """
 
 from headway.estimate.due import worked_out

@@ -8,7 +8,7 @@ from headway.policy.order import Klink
 from headway.testing import VirtualInput, VirtualQuery, VirtualWorld
 
 
-def write(path: Path, until_ms: int = 30_000) -> Path:
+def write(path: Path, until_ms: int = 30_700) -> Path:
     journal = Journal(path)
     world = VirtualWorld(Klink(), slots=1, journal=journal)
     for name in ("alerts", "books", "clicks"):

@@ -1,5 +1,6 @@
 """What a user can fix is one line and exit code 2; a bug keeps its traceback."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from headway.errors import HeadwayError
 from headway.model.check import Check
 
 plugins.add_to(app)  # as `main` does, for what a call may need
-COMMANDS = ("demo", "run", "explain", "replay", "bench", "sim", "claims", "doctor")
+COMMANDS = ("demo", "run", "explain", "replay", "bench", "sim", "claims", "doctor", "advise")
 
 
 def test_help_lists_every_command() -> None:
@@ -26,7 +27,7 @@ def test_help_lists_every_command() -> None:
     [
         *([c] for c in COMMANDS),
         *(["bench", c] for c in ("klink", "cost", "density", "idle", "session", "cold", "coverage", "crash", "report")),
-        *(["bench", c] for c in ("kafka", "soak", "silence", "gate", "merge", "traffic", "aion", "chaos")),
+        *(["bench", c] for c in ("kafka", "soak", "silence", "gate", "merge", "traffic", "aion", "chaos", "advice")),
         *(["sim", c] for c in ("paper", "ladder", "calibrate", "slack", "patience", "aion")),
         *(["demo", c] for c in ("traffic", "approximate")),
         *(["checkpoint", c] for c in ("show", "repartition")),
@@ -41,6 +42,7 @@ def test_the_version_is_told() -> None:
     assert CliRunner().invoke(app, ["--version"]).stdout.startswith("headway 0.")
 
 
+starts_spark = partial(pytest.param, marks=pytest.mark.slow)  # a file is read with a session there
 PIPELINE = "import headway as hw\n\n@hw.query()\ndef one(rt, spark):\n    return None\n"
 
 
@@ -55,8 +57,8 @@ PIPELINE = "import headway as hw\n\n@hw.query()\ndef one(rt, spark):\n    return
         ("demo --out none/deep", "out = 'none/deep': expected a file in a folder that exists"),
         ("run", "Missing argument"),
         ("run none.py", "pipeline = 'none.py': expected a Python file"),
-        ("run empty.py", "expected at least one function marked with @headway.query"),
-        ("run broken.py", "broken.py, line 2: ModuleNotFoundError: No module named 'nothing_like_it'"),
+        starts_spark("run empty.py", "expected at least one function marked with @headway.query"),
+        starts_spark("run broken.py", "broken.py, line 2: ModuleNotFoundError: No module named 'nothing_like_it'"),
         ("run syntax.py", "line 1 is not Python"),
         ("run one.py --order klnik", "order = 'klnik': expected one of"),
         ("run one.py --order klink:confidence=2", "order.confidence = 2.0: expected a share"),

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 from cli.journals import write
 from headway.cli.app import app, main
 from headway.cli.explain import account
+from headway.dashboard.reading import JournalFile
 from headway.errors import HeadwayError, SettingError
-from headway.loop.journal import JournalReader
 from headway.model.time import WallMs
 
 
@@ -19,23 +19,23 @@ def journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_last_grant_is_told_with_its_reason_company_and_batch(journal: Path) -> None:
-    told = list(account(JournalReader(journal), "books"))
+    told = list(account(JournalFile(journal), "books"))
     by_word = {line.split()[0]: line for line in told}
     assert told[0].startswith("books at 1970-01-01")
     assert "run its next batch" in by_word["decided"] and "granted" in by_word["decided"]
     assert "least slack" in by_word["why"]
-    assert "ms at the gate" in by_word["waited"]
+    assert "at the gate" in by_word["waited"]
     assert "1 at once allowed" in by_word["beside"]
     assert "took" in by_word["batch"] and "rows" in by_word["batch"] and "late rows so far" in by_word["batch"]
 
 
 def test_the_others_at_the_gate_are_listed_by_slack(journal: Path) -> None:
-    reader = JournalReader(journal)
+    reader = JournalFile(journal)
     lines = [line for at in range(1_000, 30_000, 500) for line in _told(reader, "books", at) if ": slack" in line]
     assert any("alerts: slack" in line and "due" in line for line in lines)
 
 
-def _told(reader: JournalReader, query: str, at: int) -> list[str]:
+def _told(reader: JournalFile, query: str, at: int) -> list[str]:
     try:
         return list(account(reader, query, WallMs(at)))
     except HeadwayError:
@@ -43,7 +43,7 @@ def _told(reader: JournalReader, query: str, at: int) -> list[str]:
 
 
 def test_a_time_picks_the_grant_before_it(journal: Path) -> None:
-    reader = JournalReader(journal)
+    reader = JournalFile(journal)
     early, late = list(account(reader, "books", WallMs(9_000))), list(account(reader, "books"))
     assert early[0] < late[0]
     with pytest.raises(HeadwayError, match="only later than"):
@@ -51,12 +51,12 @@ def test_a_time_picks_the_grant_before_it(journal: Path) -> None:
 
 
 def test_what_happened_to_the_query_is_noted(journal: Path) -> None:
-    assert any("left: stopped or failed" in line for line in account(JournalReader(journal), "clicks"))
+    assert any("left: stopped or failed" in line for line in account(JournalFile(journal), "clicks"))
 
 
 def test_an_unknown_query_is_answered_with_the_known_ones(journal: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SettingError, match="one of alerts, books, clicks"):
-        list(account(JournalReader(journal), "bokos"))
+        list(account(JournalFile(journal), "bokos"))
     assert main(["explain", "bokos", "--journal", str(journal)]) == 2
     assert capsys.readouterr().err == "headway: query = 'bokos': expected one of alerts, books, clicks\n"
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from headway.cli.app import main
-from headway.kafka import broker, topics
+from headway.kafka import topics
+from headway.servers.process import free_port
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +24,7 @@ def told(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]
 @pytest.mark.spark
 @pytest.mark.kafka
 def test_up_replay_status_down(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    port = str(broker._free())
+    port = str(free_port())
     assert told(capsys, "up", "--port", port, "--folder", str(tmp_path / "data"))[0] == 0
     try:
         code, _, err = told(capsys, "up", "--port", port)

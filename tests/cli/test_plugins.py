@@ -15,7 +15,11 @@ def called(*words: str, without: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("words", [("bench", "klink"), ("demo",), ("claims",), ("sim", "paper", "--minutes", "1")])
+NEEDING = [("demo",), ("claims",), ("sim", "paper", "--minutes", "1")]
+
+
+# A process each: where tests are in a hurry the first must do.
+@pytest.mark.parametrize("words", [("bench", "klink"), *(pytest.param(w, marks=pytest.mark.slow) for w in NEEDING)])
 def test_what_lacks_a_package_says_so_in_one_line_before_it_begins(words: tuple[str, ...]) -> None:
     said = called(*words, without="plotly")
     assert (said.returncode, said.stdout) == (2, "")
@@ -24,6 +28,7 @@ def test_what_lacks_a_package_says_so_in_one_line_before_it_begins(words: tuple[
     )
 
 
+@pytest.mark.slow
 def test_what_lacks_nothing_works_all_the_same() -> None:
     said = called("jar", without="plotly")
     assert said.returncode == 0 and said.stdout.strip().endswith(".jar")

@@ -7,27 +7,53 @@ from typing import Annotated
 import typer
 
 import headway
-from headway.cli import checkpoint, doctor, explain, jar, kafka, plugins, replay, run
+from headway.cli import (
+    advise,
+    checkpoint,
+    dashboard,
+    doctor,
+    explain,
+    fleet,
+    jar,
+    kafka,
+    metrics,
+    node,
+    orchestrator,
+    plugins,
+    replay,
+    run,
+    wan,
+    zookeeper,
+)
+from headway.cli import top as top_
 from headway.errors import HeadwayError, QueryFailed
 
 app = typer.Typer(
     name="headway",
     help="Windows on time, with reasons: a control plane for Spark Structured Streaming.",
     epilog="Start with `headway doctor`, then `headway demo`.",
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command("run")(run.run)
+app.command("dashboard")(dashboard.dashboard)
+app.command("top")(top_.top)
+app.command("metrics")(metrics.metrics)
 app.command("explain")(explain.explain)
 app.command("replay")(replay.replay)
 app.add_typer(kafka.app, name="kafka")
+app.add_typer(zookeeper.app, name="zookeeper")
+app.command("node")(node.node)
+app.command("orchestrator")(orchestrator.orchestrator)
+app.add_typer(fleet.app, name="fleet")
 app.add_typer(checkpoint.app, name="checkpoint")
+app.add_typer(wan.app, name="wan")
 app.command("doctor")(doctor.doctor)
+app.command("advise")(advise.advise)
 app.command("jar")(jar.jar)
 
 
 @app.callback(invoke_without_command=True)
-def top(
+def headway_(
     context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
 ) -> None:
     if version:

@@ -21,7 +21,7 @@ Memory = Annotated[str, typer.Option(help="Memory of the Spark that looks there.
 
 @app.command()
 def show(place: Place, memory: Memory = "1g") -> None:
-    """Say what is in a checkpoint, and who uses it. Nothing is changed."""
+    """Say what is in a checkpoint, and which process uses it. Nothing is changed."""
     from headway.spark.checkpoint.folder import LocalFolder, folder_of
 
     arguments.memory(memory)
@@ -88,5 +88,5 @@ def _lines(folder: "Folder", place: str) -> list[str]:
         f"batch      {batch}",
         f"watermark  {watermark}",
         f"state      {state if seen.operators else 'none'}",
-        f"lease      {folder.holder() or 'nobody has it'}",
+        f"lease      {folder.holder() or 'free'}",
     ]

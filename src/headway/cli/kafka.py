@@ -1,8 +1,6 @@
 """`headway kafka`: a real broker on this machine, for trying things out."""
 
-import fcntl
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +10,7 @@ from headway.cli import arguments, screen
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import broker, jars, topics
 from headway.loop.journal_file import state_folder
+from headway.servers.process import alone
 
 app = typer.Typer(help="A real Kafka broker on this machine.", no_args_is_help=True)
 
@@ -21,13 +20,9 @@ def _note() -> Path:
     return state_folder() / "kafka.json"
 
 
-@contextmanager
-def _alone() -> Iterator[None]:
-    """One `up` or `down` at a time: of two at once, one would start a broker that nobody knows of."""
-    _note().parent.mkdir(parents=True, exist_ok=True)
-    with _note().with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def _alone() -> AbstractContextManager[None]:
+    """One `up` or `down` at a time."""
+    return alone(_note().with_suffix(".lock"))
 
 
 @app.command()

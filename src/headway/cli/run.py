@@ -28,6 +28,9 @@ def run(
     memory: Annotated[str, typer.Option(help="Memory of the driver.")] = "4g",
     cores: Annotated[int | None, typer.Option(help="Cores for Spark; all of them unless told.")] = None,
     kafka: Annotated[bool, typer.Option("--kafka", help="With Spark's connector to Kafka, fetched if need be.")] = False,
+    dashboard: Annotated[
+        int | None, typer.Option(help="Show it in a browser, on this port; 0 for any that is free.")
+    ] = None,
 ) -> None:
     """Run a pipeline file's queries under a policy, and watch them."""
     policy, places, wanted = order_policy(order), arguments.slots(slots), arguments.memory(memory)
@@ -45,6 +48,8 @@ def run(
         for module in {query.build.__module__ for query in queries}:
             carry(module)
         with Runtime(spark, policy, slots=places, journal=journal) as rt:
+            if dashboard is not None:
+                screen.out.print(f"dashboard at {rt.dashboard(dashboard)}", soft_wrap=True, highlight=False)
             for query in queries:
                 _start(rt, spark, file, query)
             _watch(StatusTable(rt), seconds)
@@ -66,7 +71,7 @@ def _start(rt: Any, spark: Any, file: Path, query: pipeline.Query) -> Any:
 
 @contextmanager
 def _user_code(file: Path, what: str) -> Iterator[None]:
-    """An error in the user's own file is theirs to fix: say where it is."""
+    """An error in the user's own file: say in which line."""
     try:
         yield
     except HeadwayError:

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from headway.dashboard.words import clock as clock
 from headway.errors import HeadwayError
 from headway.loop.journal_file import state_folder
 

@@ -1,4 +1,4 @@
-"""A writer's log: its tuples in order, from the oldest that somebody has still to read to the newest."""
+"""A writer's log: its tuples in order, from the oldest that a reader has still to read to the newest."""
 
 from bisect import bisect_right
 from typing import Any
@@ -10,7 +10,7 @@ from headway.errors import SettingError
 from headway.merge.rows import Ints
 
 LEAST_ROOM = 256
-BEFORE_ALL = float("-inf")  # the frontier of who has not written yet
+BEFORE_ALL = float("-inf")  # the frontier of a writer that has not written yet
 OBJECT: np.dtype[Any] = np.dtype(object)
 
 
@@ -63,7 +63,7 @@ class WriterLog:
         return self._base + bisect_right(self._timestamps, timestamp, since - self._base, self.end - self._base)
 
     def part(self, since: int, until: int) -> tuple[Ints, NDArray[Any]]:
-        """Views that hold until somebody writes or forgets."""
+        """Views that hold until the next write or forgetting."""
         part = slice(since - self._base, until - self._base)
         return self._timestamps[part], self._payloads[part]
 

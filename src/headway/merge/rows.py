@@ -98,7 +98,7 @@ def together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def batch(timestamps: object, payloads: Iterable[Any]) -> tuple[Ints, NDArray[Any]]:
-    """What somebody wants to insert, as two arrays of one length."""
+    """What is to be inserted, as two arrays of one length."""
     given = np.asarray(timestamps)
     if given.ndim != 1 or (given.size and not np.can_cast(given.dtype, np.int64, "safe")) or given.dtype == bool:
         raise SettingError("timestamps", given.dtype.name, "one row of whole milliseconds, such as an int64 array")

@@ -100,7 +100,7 @@ class ScaleGate:
         return self._merge()
 
     def _flag(self, place: ScaleGateReader, key: Key, merge: Key) -> Flag | None:
-        """How the least unread tuple leaves, or None if it does not."""
+        """How the least unread tuple leaves; None if it may not leave yet."""
         return Flag.READY if key <= merge else None
 
     def _mark(self, place: ScaleGateReader, rows: Rows) -> None:
@@ -190,7 +190,7 @@ class ScaleGate:
 
 
 def _first(rows: deque[Row]) -> Row | None:
-    """The first of them, taken out; without the lock another thread may be faster, but nobody gets it twice."""
+    """The first of them, taken out; without the lock another thread may be faster, but none gets it twice."""
     try:
         return rows.popleft() if rows else None
     except IndexError:

@@ -1,0 +1,74 @@
+"""Why a pipeline runs on the sites that it runs on, out of the journal of a wide-area controller."""
+
+from collections.abc import Iterator
+
+from headway.cli.screen import clock
+from headway.loop.journal import JournalReader
+from headway.loop.kernel import Entry
+from headway.loop.questions.adaptation import ADAPTATION
+from headway.model.adaptation import AdaptationDecision, AreaView, Degrade, Keep, Replan, technique_of
+from headway.model.geo import Deployment, GeoPlan
+from headway.model.time import WallMs
+
+
+def area_account(journal: JournalReader, pipeline: str, at: WallMs | None = None) -> Iterator[str]:
+    """The story of the newest decision about this pipeline, or of the newest by `at`; nothing if there is none."""
+    found = None
+    for entry in journal.entries(ADAPTATION):
+        if entry.scope == pipeline and (at is None or entry.at <= at):
+            found = entry
+    if found is not None:
+        yield from _told(pipeline, found)
+
+
+def _told(pipeline: str, entry: Entry) -> Iterator[str]:
+    decided, seen = entry.decided, entry.seen
+    yield f"{pipeline} at {clock(entry.at, date=True)}"
+    yield f"  decided   {words(decided)}; {entry.receipt}"
+    yield f"  why       {decided.because}"
+    if entry.proposed != decided:
+        yield f"  but       the policy wished otherwise, and a guard changed it: {entry.proposed.because}"
+    yield f"  policy    {entry.policy}"
+    if entry.memory is not None and entry.memory.says:
+        yield f"  before    {entry.memory.says}"
+    expect = getattr(decided, "expect", None)
+    if expect is not None:
+        gap = "" if expect.gap is None else f", at most {expect.gap:.1%} worse than the best placement"
+        yield (
+            f"  expected  {expect.stage} processes {expect.at_least:,.0f} rows/s by {clock(expect.by)}; out of service for"
+            f" {expect.takes_s:.1f} s; {expect.network_ms:,.0f} ms of network, {expect.usd_h:.2f} dollars an hour{gap}"
+        )
+    for move in getattr(decided, "moves", ()):
+        yield (
+            f"  state     {move.stage}: {move.megabytes:.1f} MB from {move.source} to {move.target},"
+            f" {move.seconds:.1f} s"
+        )  # fmt: skip
+    plan = decided.plan if isinstance(decided, Replan) else seen.plan
+    for stage, where in placed(plan, getattr(decided, "deployed", seen.deployed), seen):
+        yield f"  runs      {stage}: {where}"
+    for rates in seen.rates:
+        yield (
+            f"  rates     {rates.stage}: {rates.arrived:,.0f} arrive, {rates.processed:,.0f} processed,"
+            f" {rates.emitted:,.0f} sent on a second; {rates.waiting:,.0f} rows wait"
+        )
+
+
+def words(decided: AdaptationDecision) -> str:
+    match decided:
+        case Keep():
+            return "nothing changes"
+        case Degrade(later_than_ms=None):
+            return "drop nothing any more"
+        case Degrade(later_than_ms=ms):
+            return f"drop rows that are later than {ms} ms: results are not complete from here on"
+        case Replan(plan=plan):
+            return f"re-plan: {plan.name}"
+    return f"{technique_of(decided)} {decided.stage}"
+
+
+def placed(plan: GeoPlan, deployed: Deployment, seen: AreaView) -> Iterator[tuple[str, str]]:
+    """Where the stages run that may be placed."""
+    names = seen.area.names
+    for stage, row in zip(plan.stages, deployed.tasks, strict=True):
+        if stage.free:
+            yield stage.name, ", ".join(f"{names[s]} x {n}" if n > 1 else names[s] for s, n in enumerate(row) if n)
