@@ -3,6 +3,7 @@
 import typer
 
 from headway_lab.commands import report as bench_report
+from headway_lab.experiments.advice import command as bench_advice
 from headway_lab.experiments.aion import command as bench_aion
 from headway_lab.experiments.chaos import command as bench_chaos
 from headway_lab.experiments.cluster import command as bench_cluster
@@ -11,6 +12,10 @@ from headway_lab.experiments.cost import command as bench_cost
 from headway_lab.experiments.coverage import command as bench_coverage
 from headway_lab.experiments.crash import command as bench_crash
 from headway_lab.experiments.density import command as bench_density
+from headway_lab.experiments.ecg import command as bench_ecg
+from headway_lab.experiments.fleet_cost import command as bench_fleet_cost
+from headway_lab.experiments.fleet_faults import command as bench_fleet_faults
+from headway_lab.experiments.fleet_live import command as bench_fleet_live
 from headway_lab.experiments.gate import command as bench_gate
 from headway_lab.experiments.grid import command as bench_grid
 from headway_lab.experiments.hour import command as bench_hour
@@ -18,6 +23,8 @@ from headway_lab.experiments.idle import command as bench_idle
 from headway_lab.experiments.kafka import command as bench_kafka
 from headway_lab.experiments.klink import command as bench_klink
 from headway_lab.experiments.merge import command as bench_merge
+from headway_lab.experiments.moves import command as bench_moves
+from headway_lab.experiments.relay import command as bench_relay
 from headway_lab.experiments.scripts import command as bench_scripts
 from headway_lab.experiments.session import command as bench_session
 from headway_lab.experiments.silence import command as bench_silence
@@ -43,8 +50,15 @@ app.command("gate")(bench_gate.gate)
 app.command("crash")(bench_crash.crash)
 app.command("chaos")(bench_chaos.chaos)
 app.command("cluster")(bench_cluster.cluster)
+app.command("fleet-faults")(bench_fleet_faults.fleet_faults)
 app.command("scripts")(bench_scripts.scripts)
 app.command("merge")(bench_merge.merge)
+app.command("ecg")(bench_ecg.ecg)
+app.command("advice")(bench_advice.advice)
+app.command("relay")(bench_relay.relay)
+app.command("fleet")(bench_fleet_live.fleet)
+app.command("fleet-cost")(bench_fleet_cost.fleet_cost)
+app.command("moves")(bench_moves.moves)
 app.command("report")(bench_report.report)
 
 

@@ -9,6 +9,7 @@ import typer
 
 from headway.cli import arguments
 from headway_lab.experiments.aion.demo import approximate
+from headway_lab.experiments.fleet_live.demo import fleet
 from headway_lab.experiments.traffic.demo import traffic
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench, Run
@@ -24,6 +25,7 @@ WARM_UP = Setting(queries=4, rate=200, settle=2, seconds=10)
 app = typer.Typer()
 app.command("traffic")(traffic)
 app.command("approximate")(approximate)
+app.command("fleet")(fleet)
 
 
 @app.callback(invoke_without_command=True)

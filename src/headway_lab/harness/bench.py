@@ -134,6 +134,13 @@ def let_pass(what: str, seconds: float, say: Say) -> None:
         time.sleep(min(0.5, left))
 
 
+def take_in(fresh: list[dict[str, Any]], known: dict[int, dict[str, Any]], query: str) -> None:
+    """Add reports to those by batch. A window whose report is missing would count as one that came out later."""
+    if fresh and fresh[0]["batchId"] > (last := max(known, default=-1)) + 1:
+        raise HeadwayError(f"reports of {query} are missing after batch {last}: it ran too many batches")
+    known.update({report["batchId"]: report for report in fresh})
+
+
 class _QueryRun:
     """The queries of one run, started, measured, stopped and checked."""
 
@@ -148,7 +155,7 @@ class _QueryRun:
         )  # stopping a gateless query breaks off its batch, which Spark calls an error
         self.names, self.orders, self.setting, self.seed, self.say = names, orders, setting, seed, say
         self.spark = bench.session("plain" if names[0] == "stock" else setting.profile)
-        a_second = 3 if order_declares(orders[0]).gated else 20  # batches of one query, at most
+        a_second = 3 if order_declares(orders[0]).gated else 60  # batches of one query, at most
         self.spark.conf.set(
             "spark.sql.streaming.numRecentProgressUpdates", str(a_second * (setting.seconds + setting.settle) + 100)
         )
@@ -228,10 +235,7 @@ class _QueryRun:
     def _gather(self) -> None:
         """Take in the reports that Spark will forget."""
         for query, known in zip(self.queries, self.progress, strict=True):
-            fresh = [json.loads(p.json()) for p in query._jsq.recentProgress()]
-            if known and fresh and fresh[0]["batchId"] > max(known) + 1:
-                raise HeadwayError(f"reports of {query.name} are missing after batch {max(known)}: it ran too many batches")
-            known.update({report["batchId"]: report for report in fresh})
+            take_in([json.loads(p.json()) for p in query._jsq.recentProgress()], known, query.name)
 
     def _late_rows(self) -> int:
         return sum(i.late for q in self.rt.status().queries for i in q.inputs)

@@ -15,7 +15,7 @@ from statistics import median
 from typing import Self
 
 from headway.errors import HeadwayError
-from headway.kafka.process_guard import end_with_parent
+from headway.servers.process_guard import end_with_parent
 
 Child = subprocess.Popen[bytes]
 PLAN_FILE = "plan.json"

@@ -38,8 +38,13 @@ def measured(
     session: BenchSession,
     experiment: str = EXPERIMENT,
     warm_on: Setting | None = None,
+    rehearsed: Sequence[Segment] = (),
 ) -> None:
-    """Measure all segments; every result is in the ledger before the next one begins."""
+    """Measure all segments; every result is in the ledger before the next one begins.
+
+    Those that are `rehearsed` are run first, and nothing of them is kept: whoever is the first to run code that the warm-up
+    has not run would be measured while it is compiled.
+    """
     if not segments:
         screen.err.print("everything asked for is in the ledger already", highlight=False)
         return
@@ -47,7 +52,12 @@ def measured(
         bench = Bench(spark)
         try:
             screen.warm_up(lambda say, show_cost: warm(bench, warm_s, say, show_cost, warm_on), warm_s)
-            with screen.ProgressBar([segment.expected_s for segment in segments]) as bar:
+            with screen.ProgressBar([segment.expected_s for segment in (*rehearsed, *segments)]) as bar:
+                for segment in rehearsed:
+                    bar.begin(f"rehearsal, {segment.title}")
+                    for _ in bench.run(segment.policies, segment.setting, segment.seed, bar.say):
+                        pass
+                    bar.end()
                 steps = measure(bench, segments, book, bar.say, experiment)
                 for number, segment in enumerate(segments, start=1):
                     bar.begin(f"{number}/{len(segments)} seed {segment.seed}, {segment.title}")

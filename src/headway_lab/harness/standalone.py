@@ -21,8 +21,8 @@ from urllib.request import urlopen
 import psutil
 
 from headway.errors import HeadwayError
-from headway.kafka.jars import java
-from headway.kafka.process_guard import end_with_parent
+from headway.java import java
+from headway.servers.process_guard import end_with_parent
 from headway_lab.harness.children import work_folder
 
 START_S = 60

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import broker, topics
-from headway.kafka.process_guard import end_with_parent
 from headway.model.deadline import Grid
+from headway.servers.process_guard import end_with_parent
 from headway.sim import delays
 from headway_lab.workloads import feeds, taxi
 from headway_lab.workloads.feed import Feed

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from headway.errors import SettingError
 from headway.sim.delays import Constant, Delay
 from headway_lab.workloads import phones, taxi
+from headway_lab.workloads.bio import ecg, thorax
+from headway_lab.workloads.bio.load_profiles import LoadProfile, RecurringRate, SteadyRate
+from headway_lab.workloads.bio.paced import PacedRecord, paced_ecg, paced_thorax
 from headway_lab.workloads.bus_delays import Growing, Holdup, Periodic
 from headway_lab.workloads.feed import Feed, merged
 from headway_lab.workloads.linear_road import reports
@@ -88,6 +91,30 @@ def _recorded(read: Callable[[], Feed]) -> Callable[[ReplayRequest], Iterator[Fe
     return make
 
 
+def _paced(
+    make: Callable[[LoadProfile, int], PacedRecord], profile: Callable[[ReplayRequest], LoadProfile]
+) -> Callable[[ReplayRequest], Iterator[Feed]]:
+    """Recorded rows, as many a second as were asked for."""
+
+    def pieces(wanted: ReplayRequest) -> Iterator[Feed]:
+        paced = make(profile(wanted), wanted.base_ms)
+
+        def piece(since_ms: int, until_ms: int) -> Feed:
+            return paced.feed(since_ms, until_ms).delayed(wanted.delay, wanted.seed + since_ms)
+
+        return merged(_generated(piece, wanted))
+
+    return pieces
+
+
+def _steady(wanted: ReplayRequest) -> LoadProfile:
+    return SteadyRate(wanted.rate, seed=wanted.seed)
+
+
+def _recurring(wanted: ReplayRequest) -> LoadProfile:
+    return RecurringRate(wanted.rate, seed=wanted.seed)
+
+
 FEEDS: dict[str, Callable[[ReplayRequest], Iterator[Feed]]] = {
     "ysb": _ysb,
     "taxi": _taxis,
@@ -104,6 +131,12 @@ FEEDS: dict[str, Callable[[ReplayRequest], Iterator[Feed]]] = {
     "phones-1": _recorded(lambda: phones.phones(1)),
     "phones-2": _recorded(lambda: phones.phones(2)),
     "phones-3": _recorded(lambda: phones.phones(3)),
+    "thorax-real": _recorded(thorax.feed),
+    "ecg-real": _recorded(ecg.feed),
+    "thorax": _paced(paced_thorax, _steady),
+    "thorax-recurring": _paced(paced_thorax, _recurring),
+    "ecg": _paced(paced_ecg, _steady),
+    "ecg-recurring": _paced(paced_ecg, _recurring),
 }
 
 

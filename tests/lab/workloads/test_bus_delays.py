@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
 from headway.sim.delays import Zipf
 from headway_lab.workloads.bus_delays import PAPER, Growing, Periodic, Prompt, Stretch, reports
+from tried import tried
 
 
 def behind_s(seconds: float, seed: int = 1) -> float:
@@ -49,7 +50,7 @@ def test_a_growing_delay_is_a_third_of_the_time_that_has_passed() -> None:
     assert 105 - newest / 1000 == pytest.approx(35, abs=0.1)
 
 
-@settings(max_examples=40, deadline=None)
+@tried(40)
 @given(seed=st.integers(0, 1000), from_s=st.floats(0, 100), rate=st.sampled_from([50.0, 500.0, 700.0]))
 def test_reports_stay_in_order_and_none_comes_before_it_was_made(seed: int, from_s: float, rate: float) -> None:
     for holdup in (Periodic(PAPER, from_s), Growing(), Prompt()):

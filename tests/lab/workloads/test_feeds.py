@@ -14,7 +14,9 @@ from headway_lab.workloads.feeds import FEEDS, ReplayRequest, feed_named
 BASE = 1_700_000_000_000
 GENERATED = ("ysb", "taxi", "linear-road", "traffic-road")
 HELD_UP = ("traffic-bus", "traffic-bus-growing")
-RECORDED = tuple(name for name in FEEDS if name not in GENERATED + HELD_UP)
+PACED = ("thorax", "thorax-recurring", "ecg", "ecg-recurring")  # recorded rows at a rate
+RECORDED = tuple(name for name in FEEDS if name not in GENERATED + HELD_UP + PACED)
+LONG = ("ecg-real", "road-aarhus")  # files that take seconds to read
 
 
 def rows(name: str, **more: object) -> list[tuple[int, bytes, bytes | None]]:
@@ -46,12 +48,22 @@ def test_rows_that_are_held_back_still_come_in_the_order_of_arrival(name: str) -
 
 
 @pytest.mark.skipif(data.folder() is None, reason="HEADWAY_DATA names no folder with real data")
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in RECORDED])
 def test_a_recorded_stream_begins_at_its_base_and_runs_at_its_speed(name: str) -> None:
     speeds = (400.0, 800.0) if name == "road-aarhus" else (20.0, 40.0)  # sensors report every five minutes
     sent, faster = (rows(name, seconds=5, speed=speed, delay=Constant(0)) for speed in speeds)
     assert sent and len(faster) > len(sent)
     assert [at for at, _, _ in sent] == sorted(at for at, _, _ in sent)
+
+
+@pytest.mark.skipif(data.folder() is None, reason="HEADWAY_DATA names no folder with real data")
+@pytest.mark.parametrize("name", PACED)
+def test_recorded_rows_are_sent_at_the_rate_that_was_asked_for(name: str) -> None:
+    sent = rows(name, delay=Constant(0))
+    assert 300 <= len(sent) <= 1_700 if name.endswith("recurring") else 950 <= len(sent) <= 1_050
+    assert [at for at, _, _ in sent] == sorted(at for at, _, _ in sent)
+    assert [at for at, _, _ in rows(name)] == sorted(at for at, _, _ in rows(name))
+    assert sent != rows(name, delay=Constant(0), seed=2)
 
 
 def test_what_there_is_not_is_named() -> None:

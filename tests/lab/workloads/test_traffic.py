@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
@@ -16,6 +16,7 @@ from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.traffic import Areas, Streets, Troubles, buses, congestion, found, held_up, roads, troubles
 from headway_lab.workloads.traffic.reports import BUS_TROUBLE, RULES
 from headway_lab.workloads.traffic.truth import Event, Seen
+from tried import tried
 
 EPOCH = 1_700_000_000_123
 STREETS = Streets(seed=3, epoch_ms=EPOCH, seconds=12)
@@ -49,7 +50,7 @@ def counted(bus: Troubles, road: Troubles, size_ms: int, slide_ms: int) -> dict[
 # The truth.
 
 
-@settings(max_examples=60)
+@tried(60)
 @given(bus=sides, road=sides, sizes=st.sampled_from([(5_000, 1_000), (2_500, 1_000), (700, 700), (3_000, 400)]))
 def test_windows_in_numpy_are_those_counted_one_by_one(
     bus: list[tuple[int, int]], road: list[tuple[int, int]], sizes: tuple[int, int]
@@ -105,7 +106,7 @@ def test_spark_and_python_call_the_same_things_trouble(spark: Any, kind: str, sa
 # Areas.
 
 
-@settings(max_examples=50)
+@tried(50)
 @given(
     places=st.lists(st.tuples(st.floats(-180, 180), st.floats(-80, 80)), min_size=1, max_size=60),
     across=st.integers(1, 5),

@@ -7,7 +7,7 @@ import numpy as np
 from headway.estimate.bounds import Answer, Certainty, Sums, none_of
 from headway.sim.sampled_rows import WindowSample
 from headway.sim.samples import Aggregate
-from headway_lab.workloads.approximate.kmeans import clustered
+from headway_lab.workloads.approximate.kmeans import Clusters, clustered
 from headway_lab.workloads.approximate.kmeans import points as table
 
 
@@ -53,7 +53,11 @@ class KMeans:
         assert sample.points is not None
         if not len(sample):
             return none_of(sure)
-        return clustered(table()[sample.points], 1 / (sample.rate * sure.seen)).answer(sure)
+        # As above; but bounds go by how many points were taken, so they are told apart again.
+        weight = 1 / (sample.rate * sure.seen)
+        different, which = np.unique(sample.points, return_inverse=True)
+        found = clustered(table()[different], np.bincount(which, weights=weight).astype(np.float64))
+        return Clusters(found.centres, found.which[which], found.apart[which], weight).answer(sure)
 
 
 AGGREGATES: dict[str, Aggregate] = {"ysb": Total(), "taxi": Mean(), "kmeans": KMeans()}

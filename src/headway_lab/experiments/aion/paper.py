@@ -16,6 +16,7 @@ from headway.policy.sampling.aion import arrived_by_place
 from headway.sim.samples import Costs, SampledRun, SampledWindow, SampledWorld, Windows
 from headway_lab.experiments.aion.answers import AGGREGATES
 from headway_lab.experiments.aion.streams import SETTINGS, TRIPS, WORKLOADS, stream
+from headway_lab.harness.claims import load
 from headway_lab.workloads import data
 from headway_lab.workloads.approximate import WORKLOADS as QUESTIONS
 
@@ -82,6 +83,14 @@ class AionCase:
         out = {"workload": self.workload, "setting": self.setting, "rate": self.rate, "window_s": self.window_s}
         out |= {"slide_s": self.windows.slide_ms // 1000, "minutes": self.minutes}
         return out | ({"real": self.real} if self.workload == "taxi" else {})
+
+    @property
+    def claimed(self) -> bool:
+        """Whether something is claimed of it, simulated."""
+        told = self.told()
+        simulated = [(claim, claim.sim) for claim in load() if claim.sim is not None]
+        ours = [sim.get("at", claim.at) for claim, sim in simulated if sim.get("experiment") == EXPERIMENT]
+        return any(at.items() <= told.items() for settings in ours for at in settings)
 
     def trace(self, policy: SamplingPolicy, seed: int) -> SampledRun:
         seconds = WARM_S + 60 * self.minutes + self.window_s

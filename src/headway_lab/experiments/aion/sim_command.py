@@ -30,6 +30,7 @@ def aion(
     windows: Annotated[str, typer.Option(help="Seconds of a window, with commas between them.")] = "3,6",
     seeds: Annotated[int, typer.Option(help="How many seeds.")] = 10,
     minutes: Annotated[int, typer.Option(help="Simulated minutes of each run.")] = 2,
+    claimed: Annotated[bool, typer.Option("--claimed", help="Only the streams that a claim names.")] = False,
     out: Annotated[Path, typer.Option(help="The page with the figures.")] = Path("headway-aion.html"),
     ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
 ) -> None:
@@ -44,6 +45,8 @@ def aion(
         for rate in arguments.wholes("rates", rates, least=100)
         for window_s in arguments.wholes("windows", windows)
     ]
+    if claimed:
+        cases = [case for case in cases if case.claimed]
     book = Ledger(ledger)
     done = {(r["policy"], str(r["setting"]), r["seed"]) for r in _mine(book)}
     tasks = [t for t in aion_paper.tasks(cases, seeds) if (t[1], str(t[0].told()), t[2]) not in done]

@@ -6,7 +6,7 @@ from typing import Any
 
 from headway_lab.harness.ledger import Record
 from headway_lab.harness.setting import Setting
-from headway_lab.harness.suite import GATELESS, Spread, ratio_to_best
+from headway_lab.harness.suite import GATELESS, Segment, Spread, ratio_to_best
 
 EXPERIMENT = "grid"
 POLICIES = ("klink", *GATELESS)
@@ -19,6 +19,12 @@ POINTS = (
 
 def cases(base: Setting, points: Iterable[tuple[int, int]] = POINTS) -> list[Setting]:
     return [replace(base, queries=queries, rate=rate) for queries, rate in points]
+
+
+def rehearsal(base: Setting) -> list[Segment]:
+    """Large batches, once under each kind of policy: the warm-up has small ones, and their code is not the same."""
+    heavy = replace(base, queries=2, rate=200_000, seconds=15, settle=0)
+    return [Segment((policy,), heavy, seed=0) for policy in ("klink", "stock-tuned", "stock", "klink")]
 
 
 @dataclass(frozen=True, slots=True)

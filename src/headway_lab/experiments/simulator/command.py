@@ -11,11 +11,15 @@ from rich.table import Table
 from headway.cli import arguments
 from headway.errors import HeadwayError, SettingError
 from headway_lab.experiments.aion import sim_command as sim_aion
+from headway_lab.experiments.fleet import command as sim_fleet
+from headway_lab.experiments.moves import sim_command as sim_moves
 from headway_lab.experiments.patience import command as sim_patience
+from headway_lab.experiments.rings import command as sim_rings
 from headway_lab.experiments.scripts import sim_command as sim_scripts
 from headway_lab.experiments.simulator import calibrate as calibrating
 from headway_lab.experiments.simulator import figures, ladder, paper
 from headway_lab.experiments.slack import command as sim_slack
+from headway_lab.experiments.wan import command as sim_wan
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest, origin
 from headway_lab.harness.options import LedgerOption, PoliciesOption
@@ -31,6 +35,10 @@ app.command("slack")(sim_slack.slack)
 app.command("patience")(sim_patience.patience)
 app.command("aion")(sim_aion.aion)
 app.command("scripts")(sim_scripts.scripts)
+app.command("fleet")(sim_fleet.fleet)
+app.command("rings")(sim_rings.rings)
+app.command("moves")(sim_moves.moves)
+app.command("wan")(sim_wan.wan)
 
 
 @app.callback(invoke_without_command=True)
@@ -53,7 +61,10 @@ def paper_(
     arguments.at_least("seeds", seeds, 1)
     arguments.at_least("minutes", minutes, 2)
     arguments.new_file("out", out)
-    names, policies = _known("experiments", experiments, paper.EXPERIMENTS), _known("orders", orders, paper.ORDERS)
+    names, policies = (
+        _known("experiments", experiments, paper.EXPERIMENTS),
+        _known("orders", orders, tuple(paper.ORDERS | paper.ALONE)),
+    )
     book, cases = Ledger(ledger), [case for name in names for case in paper.cases(name, minutes)]
     done = {(r["policy"], str(r["setting"]), r["seed"]) for r in _own_records(book, paper.EXPERIMENT)}
     tasks = [

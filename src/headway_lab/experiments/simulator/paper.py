@@ -1,10 +1,6 @@
 """The experiments of the Klink paper (section 6.2) in its own kind of engine, at its own scale."""
 
-import multiprocessing
-import os
-import threading
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from time import process_time
 from typing import Any
@@ -13,10 +9,12 @@ import numpy as np
 
 from headway.policy.order import FirstCome, HighestRate, Klink, RoundRobin, StreamBox
 from headway.sim import delays
+from headway.sim.bulletins import Messages
 from headway.sim.operators import Engine, EngineLoad, EngineTrace
 from headway.sim.pipelines import PIPELINES
 from headway.sim.scheduling import Scheduling
 from headway_lab.harness.suite import QUANTILES
+from headway_lab.harness.sweep import swept
 
 EXPERIMENT = "paper"
 KLINK = Klink(memory=True)  # the paper's, whole
@@ -32,6 +30,8 @@ ORDERS: dict[str, Scheduling] = {
     "klink-no-memory": Scheduling(Klink()),
     "klink": Scheduling(KLINK, memory_policy=KLINK.memory),
 }
+# For several nodes: each decides without having been told anything by the others.
+ALONE = {"klink-alone": Scheduling(KLINK, memory_policy=KLINK.memory, messages=Messages(none=True))}
 SHOWN = 100  # points of a series over time
 DRAWN = (60, 80)  # queries of which distributions and series are kept, of the first seeds: all of them would fill the ledger
 SEEDS_DRAWN = 3
@@ -67,7 +67,7 @@ EXPERIMENTS = ("queries", "workloads", "delays", "nodes")
 def simulate(case: KlinkCase, order: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
     load = EngineLoad(PIPELINES[case.workload](), case.queries, delays.parse(case.delay), case.closed)
-    engine = Engine(load, ORDERS[order], nodes=case.nodes, seed=seed)
+    engine = Engine(load, (ORDERS | ALONE)[order], nodes=case.nodes, seed=seed)
     began = process_time()
     trace = engine.run(case.minutes * 60)
     found = measures(trace) | {"took_s": round(process_time() - began, 2)}
@@ -113,26 +113,7 @@ Task = tuple[KlinkCase, str, int]
 
 def sweep(tasks: Sequence[Task], jobs: int) -> Iterator[tuple[Task, dict[str, Any]]]:
     """Run all of it, several at once; results come in the order of the tasks."""
-    if jobs == 1:
-        yield from ((task, simulate(*task)) for task in tasks)
-        return
-    with ProcessPoolExecutor(jobs, initializer=_leave_with_parent) as pool:
-        try:
-            yield from zip(tasks, pool.map(_simulate, tasks), strict=True)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _leave_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
-    threading.Thread(target=_leave_after, args=(multiprocessing.parent_process(),), daemon=True).start()
-
-
-def _leave_after(parent: multiprocessing.process.BaseProcess | None) -> None:
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    return swept(_simulate, tasks, jobs)
 
 
 def _simulate(task: Task) -> dict[str, Any]:

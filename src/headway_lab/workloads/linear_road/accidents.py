@@ -24,7 +24,7 @@ class Place(NamedTuple):
     pos: int
 
 
-class Stay(NamedTuple):
+class Standstill(NamedTuple):
     """A vehicle stands from the fourth equal report until it reports from elsewhere, or fails to report."""
 
     since_ms: int
@@ -65,20 +65,20 @@ def runs(rows: VehicleReports, fields: tuple[str, ...], half_ms: int) -> Longs:
     return np.flatnonzero(np.concatenate([[True], ~same])) if len(rows) else np.empty(0, dtype=np.int64)
 
 
-def stays(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Place, list[Stay]]:
+def stays(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Place, list[Standstill]]:
     """Where vehicles stood."""
     half_ms = minute_ms // 2
     rows = by_vehicle(reports)
     begins = runs(rows, ("xway", "dir", "lane", "pos"), half_ms)
     ends = np.append(begins[1:], len(rows))
     long = ends - begins >= STOPPED
-    found: defaultdict[Place, list[Stay]] = defaultdict(list)
+    found: defaultdict[Place, list[Standstill]] = defaultdict(list)
     for begin, end in zip(begins[long].tolist(), ends[long].tolist(), strict=True):
         left = int(rows.event_ms[end - 1]) + half_ms  # when its next report was due
         if end < len(rows) and rows["vid"][end] == rows["vid"][begin]:
             left = min(left, int(rows.event_ms[end]))
         place = Place(*(int(rows[field][begin]) for field in Place._fields))
-        found[place].append(Stay(int(rows.event_ms[begin + STOPPED - 1]), left, int(rows["vid"][begin])))
+        found[place].append(Standstill(int(rows.event_ms[begin + STOPPED - 1]), left, int(rows["vid"][begin])))
     return found
 
 
@@ -88,7 +88,7 @@ def accidents(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> list[Accid
     return sorted(found, key=lambda accident: (accident.detected_ms, accident.place))
 
 
-def _crowded(who: list[Stay]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+def _crowded(who: list[Standstill]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """When two or more stood: from, until, who. At the same moment one leaves before another stops."""
     moments = sorted([(stay.until_ms, 0, stay.vid) for stay in who] + [(stay.since_ms, 1, stay.vid) for stay in who])
     here: set[int] = set()

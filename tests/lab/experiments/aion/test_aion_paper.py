@@ -98,3 +98,8 @@ def test_figures_are_drawn_of_what_there_is() -> None:
     ]
     titles = [title for title, _, _ in aion_figures.aion(records)]
     assert len(titles) == 4 and titles[-1].startswith("What stragglers are worth")
+
+
+def test_streams_that_no_claim_names_are_known() -> None:
+    assert AionCase("kmeans", "EG", 5_000, 3).claimed and AionCase("ysb", "GG", 5_000, 6).claimed
+    assert not AionCase("kmeans", "GG", 25_000, 6).claimed and not AionCase("ysb", "GG", 1_000, 3).claimed

@@ -4,11 +4,12 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.estimate.bounds import Certainty, deviations
 from headway_lab.experiments.aion.covered import WindowResult, added_up, by_key, judge, totals, wilson
+from tried import tried
 
 SURE = Certainty.at(0.95)
 
@@ -27,7 +28,7 @@ def test_wilsons_interval_is_that_of_the_books(hits: int, n: int, low: float, hi
 
 
 @given(n=st.integers(1, 5_000), data=st.data(), confidence=st.floats(0.5, 0.999))
-@settings(max_examples=100)
+@tried(100)
 def test_wilsons_interval_holds_the_share_and_stays_within_0_and_1(n: int, data: st.DataObject, confidence: float) -> None:
     hits = data.draw(st.integers(0, n))
     share = wilson(hits, n, confidence)

@@ -1,10 +1,11 @@
 """Which events a join finds in which order."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway_lab.experiments.slack.join import events
+from tried import tried
 
 W = 4.0
 
@@ -41,7 +42,7 @@ def test_nothing_comes_of_nothing() -> None:
 rows_ = st.lists(st.tuples(st.integers(0, 30), st.booleans(), st.integers(0, 2), st.booleans()), min_size=1, max_size=40)
 
 
-@settings(max_examples=100, deadline=None)
+@tried(100)
 @given(rows=rows_)
 def test_it_finds_what_a_join_with_two_windows_finds(rows: list[tuple[int, bool, int, bool]]) -> None:
     windows: dict[bool, list[tuple[int, bool, int, bool]]] = {True: [], False: []}

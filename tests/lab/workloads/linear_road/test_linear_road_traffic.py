@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
@@ -13,6 +13,7 @@ from headway_lab.workloads.linear_road.accidents import accidents, by_vehicle
 from headway_lab.workloads.linear_road.reports import FEET, POSITION, columns, recorded_reports
 from headway_lab.workloads.linear_road.traffic import ENTRIES, LANES, QUESTIONS, SPEEDS, TENTHS, Traffic
 from lab.workloads.linear_road.roads import CROWDED, EPOCH, needs_real_data
+from tried import tried
 
 traffics = st.builds(
     Traffic,
@@ -35,7 +36,7 @@ def span(work: Traffic) -> int:
 
 
 @given(work=traffics)
-@settings(max_examples=50)
+@tried(50)
 def test_vehicles_report_on_the_dot_and_only_move_forward(work: Traffic) -> None:
     rows = by_vehicle(columns(work.feed(work.epoch_ms, work.epoch_ms + span(work))))
     same = np.diff(rows["vid"]) == 0
@@ -51,7 +52,7 @@ def test_vehicles_report_on_the_dot_and_only_move_forward(work: Traffic) -> None
 
 
 @given(work=traffics, cut=st.floats(0, 1))
-@settings(max_examples=30)
+@tried(30)
 def test_a_stretch_made_on_its_own_is_the_same(work: Traffic, cut: float) -> None:
     since, until = work.epoch_ms, work.epoch_ms + span(work)
     middle = since + int(cut * (until - since))
@@ -63,7 +64,7 @@ def test_a_stretch_made_on_its_own_is_the_same(work: Traffic, cut: float) -> Non
 
 
 @given(work=traffics)
-@settings(max_examples=30)
+@tried(30)
 def test_trips_begin_on_the_ramp_and_end_on_the_other(work: Traffic) -> None:
     length = (work.reports + 1) * work.every_ms
     growing = replace(work, steady=False, arrivals=100_000 / length)
@@ -91,6 +92,7 @@ def test_the_rate_is_constant_on_request_and_grows_from_an_empty_road_otherwise(
     assert (rate[:30].mean(), rate[300:].mean()) == (10, 110)
 
 
+@pytest.mark.slow
 def test_two_of_every_so_many_vehicles_have_an_accident() -> None:
     work = Traffic(5, arrivals=2, accident_every=50, steady=True)
     found = accidents(columns(work.feed(0, 2 * work.reports * work.every_ms)))
@@ -102,6 +104,7 @@ def test_two_of_every_so_many_vehicles_have_an_accident() -> None:
     assert accidents(columns(replace(work, accident_every=0).feed(0, 600_000))) == []
 
 
+@pytest.mark.slow
 def test_questions_come_as_often_as_in_the_real_input() -> None:
     rows = columns(Traffic(2, steady=True).feed(0, 300_000))
     reports = (rows["type"] == POSITION).sum()
@@ -111,6 +114,7 @@ def test_questions_come_as_often_as_in_the_real_input() -> None:
     assert len(set(rows["qid"][rows["qid"] >= 0].tolist())) == (rows["type"] != POSITION).sum()
 
 
+@pytest.mark.slow
 def test_speeds_follow_the_quantiles_of_each_lane() -> None:
     rows = columns(Traffic(9, steady=True, accident_every=100).feed(0, 300_000)).of_type(POSITION)
 

@@ -1,0 +1,1 @@
+"""Beats found in real electrocardiograms, against the marks of cardiologists."""

@@ -1,0 +1,1 @@
+"""What an orchestrator costs that has a thousand nodes."""

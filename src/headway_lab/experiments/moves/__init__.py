@@ -1,0 +1,1 @@
+"""Moves of queries between nodes: many schedules of faults in virtual time."""

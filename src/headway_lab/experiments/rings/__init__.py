@@ -1,0 +1,1 @@
+"""How well prediction rings foresee arrival rates, and what a round of placement costs."""
