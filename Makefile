@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test fast lint types jar matrix bench claims clean
+.PHONY: help install demo test fast lint types docs check jar matrix bench claims clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,14 +22,15 @@ demo: $(STAMP) ## twelve queries on embedded Spark, stock and Klink in turns, an
 	$(BIN)/headway demo
 
 # Tests on servers wait for half of their time, so there is one worker more than cores. Each takes whole files, in our order.
+# Bytecode is kept, or each worker would rewrite the assertions of all tests anew.
 WORKERS ?= 3
 
 test: lint types ## everything: ruff, mypy --strict, all tests, on real local Spark too (WORKERS=1 for one after the other)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # Laws are tried on fewer examples here; `make test` tries them on all.
-fast: $(STAMP) ## the tests without Spark, Kafka and HDFS, in a minute and a quarter
-	$(BIN)/python -m pytest -m "not spark and not slow" --hypothesis-profile fast -n 2 --dist worksteal
+fast: $(STAMP) ## the tests that need no server, without the slow ones
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m "not spark and not slow" --hypothesis-profile fast -n 2 --dist worksteal
 
 lint: $(STAMP) ## ruff
 	$(BIN)/ruff check src tests examples tools
@@ -37,6 +38,11 @@ lint: $(STAMP) ## ruff
 
 types: $(STAMP) ## mypy --strict, of tests, tools and examples too
 	$(BIN)/mypy
+
+docs: $(STAMP) ## the site of the docs, in build/site; a dead link fails
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+check: lint types docs ## what needs no tests
 
 jar: $(STAMP) ## compile the Java part anew, after a change to it (needs a JDK)
 	$(BIN)/python tools/jar.py

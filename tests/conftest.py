@@ -13,10 +13,13 @@ settings.register_profile("fast", settings.get_profile("headway"), max_examples=
 settings.load_profile("headway")
 
 
-SERVERS = {"spark", "kafka", "hdfs"}  # fixtures
+SERVERS = {"spark", "kafka", "hdfs", "zookeeper"}  # fixtures
 # What takes longest goes first, so that no worker of `pytest -n` is left alone with it in the end. Chaos is not long: it
 # stops the session that it has made, which must not be the one that others share.
-FIRST = ("test_chaos", "test_cluster", "test_remote_lease", "test_supervision")
+FIRST = (
+    "test_fleet_of_spark", "test_chaos", "test_cluster", "test_node_moves", "test_delta", "test_remote_lease",
+    "test_supervision", "test_late", "test_promises", "test_live",
+)  # fmt: skip
 # These JVMs live for minutes at most: what the second compiler finds out about them, it finds out too late.
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -112,4 +115,14 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
     running = Hdfs(tmp_path_factory.mktemp("hdfs"))
     yield running.address
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def zookeeper() -> Iterator[Any]:
+    """A real ZooKeeper, on loopback, that ends with the tests. It has an `address`."""
+    from fleet.trees import RunningZooKeeper
+
+    running = RunningZooKeeper()
+    yield running
     running.stop()

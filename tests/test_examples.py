@@ -6,13 +6,16 @@ import sqlite3
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 
 import headway as hw
 from headway import pipeline
+from headway.fleet.epochs import assigned
 from headway.kafka import topics
 from headway.kafka.jars import fetched
 from headway.loop.replay import replay as again
@@ -114,3 +117,56 @@ def test_policies_of_your_own_run_without_spark_and_say_why() -> None:
     policies = {"order": made["Impatient"](), "patience": made["TwiceTheMedian"]()}
     for question, policy in policies.items():
         assert not list(again([e for e in world.notebook.entries if e.question == question], policy))
+
+
+@pytest.mark.spark
+def test_a_table_with_a_fence_takes_nothing_from_an_incarnation_that_was_replaced(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TABLE", str(tmp_path / "seconds.db"))
+    (found,) = pipeline.load(EXAMPLES / "fenced.py")
+    with hw.Runtime(spark, journal=tmp_path / "journal.db") as rt:
+        with assigned(found.name, 1) as epochs:
+            writer = found.build(rt, spark)
+        assert epochs[1].raise_in_stores()
+        query = rt.start(writer, name=found.name, checkpoint=str(tmp_path / "cp"))
+        while not _seconds(tmp_path) and query.exception() is None:
+            time.sleep(0.1)
+        assert replace(epochs[1], number=2).raise_in_stores()
+        before = _seconds(tmp_path)
+        with pytest.raises(StreamingQueryException, match="epoch 1 is over, 2 has the sink"):
+            query.awaitTermination(60)
+        assert _seconds(tmp_path) == before
+        assert before and all(count <= 50 for _, count in before)
+
+
+def _seconds(folder: Path) -> list[tuple[int, int]]:
+    with sqlite3.connect(folder / "seconds.db", timeout=30) as table:
+        if not table.execute("select 1 from sqlite_master where name = 'seconds'").fetchone():
+            return []
+        return table.execute("select ends, count from seconds order by ends").fetchall()
+
+
+@pytest.mark.spark
+def test_stages_on_two_nodes_give_the_sums_of_the_whole(
+    spark: Any, kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("KAFKA", kafka), ("TOPIC", "staged")):
+        monkeypatch.setenv(name, value)
+    for topic in ("staged", "staged-seconds"):
+        topics.create(kafka, topic, 2)
+    ads = Ysb(7, 100, time.time_ns() // 1_000_000 + 1_000, Uniform(0, 300))
+    with hw.Runtime(spark, journal=tmp_path / "journal.db") as rt:
+        seconds, tens = pipeline.load(EXAMPLES / "stages.py")
+        rt.start(seconds.build(rt, spark), name="seconds", checkpoint=str(tmp_path / "seconds"))
+        sums = tens.build(rt, spark).format("memory").outputMode("append")
+        query = rt.start(sums, name="tens", checkpoint=str(tmp_path / "tens"))
+        replay((ads.feed(ads.epoch_ms + s * 1_000, ads.epoch_ms + (s + 1) * 1_000) for s in range(14)), kafka, "staged")
+        end = ads.epoch_ms // 10_000 * 10_000 + 10_000
+        table = spark.table("tens").selectExpr("unix_millis(window.end) as end", "ad_id", "views")
+        while not table.where(f"end = {end}").count():
+            assert query.exception() is None
+        first = {(row.ad_id, row.views) for row in table.where(f"end = {end}").collect()}
+    times, shown, kinds = ads.happened(ads.epoch_ms, end)
+    views = [int(ad) for at, ad, kind in zip(times, shown, kinds, strict=True) if at < end and kind == 0]
+    assert first == {(str(ad), views.count(ad)) for ad in set(views) if views.count(ad) > 2}

@@ -93,3 +93,38 @@ def test_what_is_no_python_file_is_refused(tmp_path: Path) -> None:
 def test_a_bug_in_the_file_keeps_its_traceback(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
         pipeline.load(written(tmp_path, "1 / 0\n"))
+
+
+def test_names_can_be_read_without_running_the_file(tmp_path: Path) -> None:
+    text = """
+import headway as hw
+from headway import query
+raise RuntimeError("nobody runs this")
+
+@hw.query("first", restart=2)
+def one(rt, spark): ...
+
+@query(name="second")
+def two(rt, spark): ...
+
+@hw.query(restart=1)
+def third(rt, spark): ...
+
+@other.cache
+def not_a_query(): ...
+"""
+    assert pipeline.declared(written(tmp_path, text)) == ["first", "second", "third"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x = 1\n", "expected at least one function marked with @headway.query"),
+        ("@hw.query('a')\ndef f(): ...\n" * 2, "query name 'a' is used twice"),
+        ("@hw.query(f'{x}')\ndef f(): ...\n", "a name written out in the file, or --query NAME"),
+    ],
+)
+def test_names_that_cannot_be_read_are_refused_in_one_line(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(HeadwayError) as error:
+        pipeline.declared(written(tmp_path, text))
+    assert says in str(error.value) and "\n" not in str(error.value)

@@ -124,7 +124,8 @@ def prepare(run: Run, package: Path) -> None:
     known = PLACE / "constraints.txt"
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     known.write_text("\n".join(line for line in lines if not line.startswith(("pyspark=", "py4j="))) + "\n")
-    _pip(python, "install", "-c", str(known), f"pyspark=={run.spark}", str(package), *TEST_TOOLS)
+    whole = f"headway[lab] @ {package.as_uri()}"  # tests use the laboratory's workloads
+    _pip(python, "install", "-c", str(known), f"pyspark=={run.spark}", whole, *TEST_TOOLS)
     _pip(python, "install", "--no-deps", "--force-reinstall", str(package))
 
 

@@ -4,14 +4,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headway.errors import SettingError
 from headway.merge.k_slack import KSlack
 from headway.merge.rows import Flag, Row
+from tried import tried
 
-few = settings(max_examples=60)
+few = tried(60)
 stamps = st.lists(st.integers(0, 40), min_size=1, max_size=4)
 steps = st.one_of(
     st.tuples(st.just("write"), st.integers(0, 2), stamps),

@@ -4,14 +4,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.merge.log import LEAST_ROOM, WriterLog
 from headway.merge.rows import Flag, Row, Rows
+from tried import tried
 
 
-@settings(max_examples=50)
+@tried(50)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(1, 400), st.booleans()), min_size=1, max_size=20), st.integers(0, 60)
 )

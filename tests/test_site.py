@@ -1,0 +1,48 @@
+"""The site: it is built of the docs and the code, has no dead link, and asks no other host for anything."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOREIGN = re.compile(
+    r"""<(?:script|img|iframe|source)[^>]+src=["']https?://|<link[^>]+href=["']https?://(?!github)|@import|url\(["']?https?:"""
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)],
+        cwd=ROOT, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stderr  # with --quiet no warning would count
+    return folder
+
+
+@pytest.mark.slow
+def test_every_page_is_built_and_none_asks_another_host(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 60
+    assert {str(page.relative_to(site)): FOREIGN.findall(page.read_text("utf-8")) for page in pages} == {
+        str(page.relative_to(site)): [] for page in pages
+    }
+
+
+@pytest.mark.slow
+def test_commands_and_messages_are_those_of_the_code(site: Path) -> None:
+    commands = (site / "reference" / "commands.html").read_text("utf-8")
+    assert "headway fleet move" in commands and "headway explain" in commands
+    messages = (site / "reference" / "messages.html").read_text("utf-8")
+    assert "spark = …: expected a classic session" in messages
+
+
+def test_the_tutorial_shows_the_example_as_it_is() -> None:
+    text, example = ((ROOT / name).read_text("utf-8") for name in ("docs/tutorial.md", "examples/tutorial.py"))
+    code = text.partition("```python\n")[2].partition("```")[0]
+    assert code in example and "@hw.query()" in code
