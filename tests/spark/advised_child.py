@@ -19,7 +19,6 @@ if __name__ == "__main__":
         .config("spark.sql.shuffle.partitions", "6")
         .getOrCreate()
     )
-    advising = hw.advise(spark, "10 seconds", out=rows / "advice.html")
     (rows / "in").mkdir()
     seen = spark.readStream.schema("at timestamp, campaign string").json(str(rows / "in"))
     counts = seen.withWatermark("at", "2 seconds").groupBy(F.window("at", "10 seconds"), "campaign").count()
@@ -28,6 +27,8 @@ if __name__ == "__main__":
         .option("checkpointLocation", str(rows / "checkpoint")).start()
     )  # fmt: skip
     for batch in range(14):
+        if batch == 10:  # it has run for a while when somebody asks: what Spark has kept is read, and what is still to come
+            advising = hw.advise(spark, "5 seconds", out=rows / "advice.html")
         at = datetime(2026, 1, 1) + timedelta(seconds=4 * batch)
         (rows / "next").write_text(f'{{"at": "{at.isoformat()}", "campaign": "a"}}\n' * 3)
         (rows / "next").rename(rows / "in" / f"{batch}.json")
