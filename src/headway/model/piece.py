@@ -1,4 +1,4 @@
-"""A piece of a geo pipeline: stages that are fused at one site and run as one streaming query, and the topics between pieces."""
+"""A piece of a geo pipeline: stages fused at one site that run as one streaming query, and the topics between pieces."""
 
 from dataclasses import dataclass
 
