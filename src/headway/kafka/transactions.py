@@ -5,6 +5,7 @@ back. Readers who ask for committed records only never see any of that.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from headway.errors import HeadwayError, SettingError
@@ -36,17 +37,26 @@ class TransactionalWriter:
 
     def write(self, rows: Iterable[tuple[int, bytes | None, bytes]], last: bytes, partitions: int) -> None:
         """Rows by partition, key and value, and behind them this record in each of so many partitions."""
+        # One producer's records stand in a partition in the order in which they were given to it.
+        marks = ((partition, None, last) for partition in range(partitions))
+        self._committed(self.topic, chain(rows, marks))
+
+    def note(self, topic: str, value: bytes) -> None:
+        """One record in the first partition of another topic, which nobody sees before all of the last `write`.
+
+        Kafka answers a commit before it has told every partition of it, and lets the next transaction begin only afterwards.
+        """
+        self._committed(topic, [(0, None, value)])
+
+    def _committed(self, topic: str, records: Iterable[tuple[int, bytes | None, bytes]]) -> None:
         self._asked(self._producer.begin_transaction)
         failed: list[Any] = []
         try:
-            for partition, key, value in rows:
-                self._put(partition, key, value, failed)
-            # One producer's records stand in a partition in the order in which they were given to it.
-            for partition in range(partitions):
-                self._put(partition, None, last, failed)
+            for partition, key, value in records:
+                self._put(topic, partition, key, value, failed)
             self._asked(self._producer.flush, COMMIT_S)
             if failed:
-                raise HeadwayError(f"topic {self.topic!r}: a record was not taken: {failed[0].str()}")
+                raise HeadwayError(f"topic {topic!r}: a record was not taken: {failed[0].str()}")
             self._asked(self._producer.commit_transaction, COMMIT_S)
         except WriterReplaced:
             raise
@@ -54,14 +64,14 @@ class TransactionalWriter:
             self._give_up()
             raise
 
-    def _put(self, partition: int, key: bytes | None, value: bytes, failed: list[Any]) -> None:
+    def _put(self, topic: str, partition: int, key: bytes | None, value: bytes, failed: list[Any]) -> None:
         def done(error: Any, record: Any) -> None:
             if error is not None:
                 failed.append(error)
 
         while True:
             try:
-                self._producer.produce(self.topic, value, key, partition, on_delivery=done)
+                self._producer.produce(topic, value, key, partition, on_delivery=done)
                 return
             except BufferError:  # its queue is full: what is under way makes room
                 self._producer.poll(0.1)

@@ -7,7 +7,7 @@ last punctuation of the stage has the number of the batch, and a digest of what 
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -49,6 +49,7 @@ class RelayTarget:
     column: str  # the time of a row
     lag_ms: int  # by which it may be older than the watermark
     client: Mapping[str, Any]
+    progress: str | None  # a topic with the punctuations alone
     records: Callable[[DataFrame], DataFrame]  # a batch's rows: value, key, time in microseconds
 
 
@@ -101,6 +102,12 @@ class RelaySink:
         )  # fmt: skip
         opened.writer.write(_records(rows, partitions, planned.number), punctuation_text(said).encode(), partitions)
         opened.last = said
+        self._tell(opened.writer, said)
+
+    def _tell(self, writer: TransactionalWriter, said: Punctuation) -> None:
+        """To the topic of punctuations alone, when everybody can see the rows before it. One speaks for all partitions."""
+        if self._target.progress is not None:
+            writer.note(self._target.progress, punctuation_text(replace(said, partitions=1)).encode())
 
     def _broken(self, opened: _Opened, oldest: int, late: int) -> None:
         """Rows older than was promised. A stage of windows has none, but by mistake or after a new checkpoint."""
@@ -131,7 +138,11 @@ class RelaySink:
             target = self._target
             name = _writer_name(target.topic, stage.name)
             writer = TransactionalWriter(target.servers, target.topic, name, target.client)
-            last = self._last_of(stage.name)
+            last = self._last_of(stage.name, target.topic)
+            if last is not None and target.progress is not None:  # who wrote it may have died before it told
+                told = self._last_of(stage.name, target.progress)
+                if told is None or told.order != last.order:
+                    self._tell(writer, last)
             self._opened = _Opened(stage, writer, 1 if last is None else last.incarnation + 1, last)
             if last is not None and last.lineage != stage.lineage:
                 aloud(
@@ -140,7 +151,7 @@ class RelaySink:
             self._plane.post(Relaying(stage.name, target.place))
         return self._opened
 
-    def _last_of(self, stage: str) -> Punctuation | None:
+    def _last_of(self, stage: str, topic: str) -> Punctuation | None:
         """Every batch has its punctuation in every partition, so the first tells of all."""
 
         def ours(value: bytes) -> Punctuation | None:
@@ -152,7 +163,7 @@ class RelaySink:
                 ) from None
             return said if said is not None and said.stage == stage else None
 
-        return last_mark(self._target.servers, self._target.topic, 0, ours, self._target.client)
+        return last_mark(self._target.servers, topic, 0, ours, self._target.client)
 
 
 def fence(servers: str, topic: str, stage: str, client: Mapping[str, Any]) -> None:

@@ -40,7 +40,8 @@ class Relay:
 
     `key` names a column whose rows of one value go to one partition. `stages` names the queries that write to the topic, if
     there are several, or if nothing may come out before one that has not begun yet has spoken. `client` has settings for the
-    broker's clients as librdkafka names them, `options` the same for Spark's source (`kafka.security.protocol`).
+    broker's clients as librdkafka names them, `options` the same for Spark's source (`kafka.security.protocol`). `progress`
+    names a topic of one partition that has the punctuations alone: a reader far away follows that, and not all rows again.
     """
 
     servers: str
@@ -51,6 +52,7 @@ class Relay:
     stages: Sequence[str] = ()
     client: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
+    progress: str | None = None
 
     def __post_init__(self) -> None:
         fields = {f.name: f.dataType for f in self.columns.fields}
@@ -92,7 +94,7 @@ class Relay:
             )
         lag_ms = duration_ms("relay.lag", lag)
         fenced_by(lambda query: fence(self.servers, self.topic, query, self.client))
-        target = RelayTarget(self.servers, self.topic, self.place, self.time, lag_ms, self.client, self._rows)
+        target = RelayTarget(self.servers, self.topic, self.place, self.time, lag_ms, self.client, self.progress, self._rows)
         return RelaySink(target, rt.spark, plane)
 
     def rows(
@@ -115,7 +117,7 @@ class Relay:
             raise HeadwayError(
                 f"relay {self.topic!r} needs a gated order, such as Klink: {type(rt.order).__name__} has no gate"
             )
-        plane.tails.follow(self.place, self.servers, self.topic, dict(self.client))
+        plane.tails.follow(self.place, self.servers, self.progress or self.topic, dict(self.client))
         wanted = {
             "kafka.bootstrap.servers": self.servers, "subscribe": self.topic, "startingOffsets": "earliest",
             "kafka.isolation.level": "read_committed",
