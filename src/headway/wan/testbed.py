@@ -57,6 +57,10 @@ class WanTestbed:
     def address(self, site: str) -> str:
         return address(self._place(site))
 
+    def behind(self, name: str) -> str | None:
+        """The site to which a device leads; None for any other device."""
+        return next((site for place, site in enumerate(self.names) if device(place) == name), None)
+
     def command(self, site: str, *command: str) -> list[str]:
         """A command that runs in the network of a site."""
         return inside(self._pid(site), *command)

@@ -11,7 +11,17 @@ plans = logical_plans(query)
 
 from headway.wan.plan.check import check_plan, plan_of
 from headway.wan.plan.orders import logical_plans
-from headway.wan.plan.query import FilterRows, GeoQuery, GeoSource, MapRows, WindowAggregate, WindowedJoin, pushed
+from headway.wan.plan.query import (
+    FilterRows,
+    GeoQuery,
+    GeoSource,
+    MapRows,
+    MergedValue,
+    TopRows,
+    WindowAggregate,
+    WindowedJoin,
+    pushed,
+)
 from headway.wan.plan.sharing import merged
 
 __all__ = [
@@ -19,6 +29,8 @@ __all__ = [
     "GeoQuery",
     "GeoSource",
     "MapRows",
+    "MergedValue",
+    "TopRows",
     "WindowAggregate",
     "WindowedJoin",
     "check_plan",

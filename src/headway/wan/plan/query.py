@@ -1,6 +1,7 @@
 """What a user writes: sources at sites, steps that need no state, and an aggregate or a join over all of them."""
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from headway.errors import SettingError
 
@@ -13,6 +14,7 @@ class GeoSource:
     site: str
     row_bytes: float = 100.0
     progress: bool = True  # it says how far its event time has come
+    topic: str = ""  # of its site's broker, where its rows are; empty: of its own name
 
     def __post_init__(self) -> None:
         if not self.name or not self.site:
@@ -26,6 +28,7 @@ class FilterRows:
 
     keep: float
     reads: tuple[str, ...] = ()
+    where: str = ""  # as Spark's SQL has it, where the query is run and not only planned
 
     def __post_init__(self) -> None:
         if not 0 <= self.keep <= 1:
@@ -38,9 +41,34 @@ class MapRows:
 
     row_bytes: float
     makes: tuple[str, ...] = ()  # columns that were not there before
+    select: tuple[str, ...] = ()  # expressions of Spark's SQL, where the query is run; the time is kept anyway
 
     def __post_init__(self) -> None:
         _positive("map.row_bytes", self.row_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class MergedValue:
+    """One figure of a group: what a single row adds to it, and how two parts of it are put together.
+
+    A count is `MergedValue("n", "1")`, a greatest price `MergedValue("most", "price", "max")`. A mean is a sum and a count.
+    """
+
+    name: str
+    row: str  # an expression of Spark's SQL
+    merge: Literal["sum", "min", "max"] = "sum"
+
+
+@dataclass(frozen=True, slots=True)
+class TopRows:
+    """Of the groups of a window only the greatest ones, for each value of other columns."""
+
+    most: int
+    by: str  # a value of the aggregate
+    per: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _positive("top.most", self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +83,8 @@ class WindowAggregate:
     out_per_window: int | None = None  # rows of the final result; as many as keys unless told
     task_per_s: float = 50_000.0
     partial: bool = True  # a part can be aggregated by itself, as a count can and a median cannot
+    values: tuple[MergedValue, ...] = ()  # where the query is run
+    top: TopRows | None = None
 
     def __post_init__(self) -> None:
         _positive("aggregate.window_ms", self.window_ms)

@@ -1,0 +1,1 @@
+"""Pieces of a geo pipeline as streaming queries of a site."""
