@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from headway.cli import screen
+from headway.cli import screen, wan_run
 from headway.errors import HeadwayError, SettingError
 from headway.loop.journal_file import state_folder
 from headway.servers.process import alone
@@ -16,6 +16,7 @@ from headway.wan import testbed
 from headway.wan.testbed import WanTestbed
 
 app = typer.Typer(help="Sites with thin links, on this machine.", no_args_is_help=True)
+app.command()(wan_run.run)
 BandwidthOption = Annotated[float, typer.Option(help="Of each direction of each link, in Mbit/s.")]
 
 
@@ -35,7 +36,8 @@ def _running() -> Iterator[WanTestbed]:
 @app.command()
 def up(
     sites: Annotated[str, typer.Option(help="Their names, with commas between them.")] = "frankfurt,ohio,tokyo",
-    bandwidth: BandwidthOption = 20.0,
+    bandwidth: app.command()(wan_run.run)
+BandwidthOption = 20.0,
 ) -> None:
     """Start sites: network namespaces with a shaped link between each two. They go with `down`, or with their keeper."""
     names = [name.strip() for name in sites.split(",") if name.strip()]
