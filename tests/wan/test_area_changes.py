@@ -37,7 +37,9 @@ def test_no_more_pieces_move_than_must(before: tuple[int, ...], after: tuple[int
     assert len(going) == sum(max(0, a - b) for a, b in zip(after, before, strict=True))
     at = [placed.now.site for placed in found.pieces if placed.piece.stages == ("combine-all",)]
     assert sorted(at) == sorted(name for name, n in zip(NAMES, after, strict=True) for _ in range(n))
-    assert all(placed.before == was.now for placed, was in zip(found.pieces, record.current.pieces, strict=True) if placed.moving)
+    assert all(
+        placed.before == was.now for placed, was in zip(found.pieces, record.current.pieces, strict=True) if placed.moving
+    )
 
 
 def test_without_state_any_number_of_tasks_is_a_move() -> None:

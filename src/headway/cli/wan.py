@@ -36,8 +36,7 @@ def _running() -> Iterator[WanTestbed]:
 @app.command()
 def up(
     sites: Annotated[str, typer.Option(help="Their names, with commas between them.")] = "frankfurt,ohio,tokyo",
-    bandwidth: app.command()(wan_run.run)
-BandwidthOption = 20.0,
+    bandwidth: BandwidthOption = 20.0,
 ) -> None:
     """Start sites: network namespaces with a shaped link between each two. They go with `down`, or with their keeper."""
     names = [name.strip() for name in sites.split(",") if name.strip()]

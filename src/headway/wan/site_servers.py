@@ -77,7 +77,9 @@ class SiteServers:
                 while not _answers(client):
                     self._check_alive(address.name)
                     if time.monotonic() > until:
-                        raise HeadwayError(f"site {address.name}: no node answers within {UP_S:g} s, see {self._log('node')}")
+                        raise HeadwayError(
+                            f"site {address.name}: no node answers within {UP_S:g} s, see {self._log('node')}"
+                        )
                     time.sleep(LOOK_S)
 
     def make_topics(self, named: Sequence[tuple[str, str]]) -> None:

@@ -16,6 +16,7 @@ from headway.wan.transfer.client import ask_pull
 
 BEGIN_S = 150.0  # for a piece that was started to commit its first batch
 LOOK_S = 0.2
+TOLD_S = 5.0  # after which the status of a node tells of what was started there
 BROKEN = ("failed", "ended", "stopped", "drained")  # states in which a query does nothing more
 NEVER_BEGAN = ("prepared", "taken")
 
@@ -53,6 +54,7 @@ class PieceLives:
     ) -> None:
         """`ended`: whether to wait for nothing any more."""
         self._sites, self._nodes, self._token, self._files, self._ended = sites, nodes, token, files, ended
+        self._unclear: set[tuple[str, int]] = set()  # lives that were asked to start, and may have
 
     def make_topics(self, piece: Piece) -> None:
         for channel in (*piece.reads, *piece.writes):
@@ -60,32 +62,51 @@ class PieceLives:
                 topics.create(self._sites[channel.site].broker, name)
 
     def begin(self, placed: PlacedPiece) -> BroughtOver:
-        """Returns when its first batch is committed. Raises StepFailed."""
+        """Returns when its first batch is committed. Raises StepFailed, certain if nothing can have begun."""
+        try:
+            return self._begun(placed)
+        except StepFailed as error:
+            life = placed.name, placed.now.epoch
+            raise StepFailed(str(error), certain=error.certain and life not in self._unclear) from None
+
+    def _begun(self, placed: PlacedPiece) -> BroughtOver:
         began = time.monotonic()
         now, before = placed.now, placed.before
         found = self._nodes.query(now.site, placed.name)
-        if found is not None and found.epoch == now.epoch and found.state not in (*BROKEN, *NEVER_BEGAN):
+        known = found is not None and found.epoch == now.epoch
+        if found is not None and known and found.state not in (*BROKEN, *NEVER_BEGAN):
             self._await_commit(placed)
             return BroughtOver(placed.name, now.site, time.monotonic() - began)
-        file, origin, sent, spared = str(self._file(placed)), None, 0, 0
+        file, origin, sent, spared = str(self._file(placed)), None if before is None else before.folder, 0, 0
         moves = before is not None and before.site != now.site
-        if before is not None:
-            origin = before.folder
         if before is not None and moves:
             origin, sent, _ = self._pulled(placed, before)  # while it still runs
-            self._nodes.did(now.site, "prepare", placed.name, now.epoch, file=file, folder=now.folder, origins=(origin,))
+            if not known:
+                made = {"file": file, "folder": now.folder, "origins": (origin,)}
+                self._nodes.did(now.site, "prepare", placed.name, now.epoch, **made)
         stands = time.monotonic()
         drained = None if before is None else self._drained(placed.name, before)
         if before is not None and moves:
             _, more, spared = self._pulled(placed, before)
             sent += more
-        self._nodes.did(
-            now.site, "start", placed.name, now.epoch, file=file, folder=now.folder, origins=self._origins(placed, origin),
-            batch=None if drained is None else drained.batch, experience=None if drained is None else drained.experience,
-        )  # fmt: skip
+        self._start(placed, file, self._origins(placed, origin), drained)
         still = time.monotonic() - stands if before is not None else 0.0
         self._await_commit(placed)
         return BroughtOver(placed.name, now.site, time.monotonic() - began, still, sent, spared)
+
+    def _start(self, placed: PlacedPiece, file: str, origins: tuple[str, ...], drained: CommandReceipt | None) -> None:
+        now, life = placed.now, (placed.name, placed.now.epoch)
+        goes_on = {} if drained is None else {"batch": drained.batch, "experience": drained.experience}
+        unclear = life in self._unclear
+        self._unclear.add(life)  # until an answer has come
+        try:
+            self._nodes.did(
+                now.site, "start", placed.name, now.epoch, file=file, folder=now.folder, origins=origins, **goes_on
+            )  # fmt: skip
+        except StepFailed as error:
+            if error.certain and not unclear:
+                self._unclear.discard(life)
+            raise
 
     def _origins(self, placed: PlacedPiece, origin: str | None) -> tuple[str, ...]:
         """Where it may go on from, oldest first: the life before, and those since that have failed here, or seemed to."""
@@ -139,22 +160,28 @@ class PieceLives:
         try:
             report = ask_pull(here.agent, self._token, url=there.agent, folder=there.relative(before.folder), into=into)
         except HeadwayError as error:
-            raise StepFailed(f"the checkpoint of {placed.name} does not come from {there.name}: {error}") from None
+            raise StepFailed(f"the checkpoint of {placed.name} does not come from {there.name}: {error}", True) from None
         return str(Path(here.folder, into)), report.sent_bytes, report.spared_bytes
 
     def _drained(self, name: str, before: PieceLife) -> CommandReceipt | None:
         """None if it had ended already."""
-        receipt = self._nodes.ask(before.site, "drain", name, before.epoch)
+        try:
+            receipt = self._nodes.ask(before.site, "drain", name, before.epoch)
+        except StepFailed as error:
+            raise StepFailed(str(error), certain=True) from None  # of the life that comes after it
         return receipt if receipt is not None and receipt.done else None
 
     def _await_commit(self, placed: PlacedPiece) -> None:
-        end = time.monotonic() + BEGIN_S
-        while time.monotonic() < end and not self._ended():
-            found = self._nodes.query(placed.now.site, placed.name)
+        site, began = placed.now.site, time.monotonic()
+        while time.monotonic() < began + BEGIN_S and not self._ended():
+            heard = self._nodes.heard(site)
+            found = None if heard is None else heard.query(placed.name)
             if found is not None and found.epoch == placed.now.epoch:
                 if found.state in BROKEN:
-                    raise StepFailed(f"{placed.name} is {found.state} at {placed.now.site}: {found.error}")
+                    raise StepFailed(f"{placed.name} is {found.state} at {site}: {found.error}")
                 if found.commits:
                     return
+            elif heard is not None and heard.at > began + TOLD_S:
+                raise StepFailed(f"{placed.name} is not at {site} any more: its node has begun anew")
             time.sleep(LOOK_S)
-        raise StepFailed(f"{placed.name} has committed no batch at {placed.now.site} within {BEGIN_S:g} s")
+        raise StepFailed(f"{placed.name} has committed no batch at {site} within {BEGIN_S:g} s")

@@ -41,7 +41,10 @@ def wan(
     case = WanLiveCase(seconds, change, rate, kbit, round_s=round, partial=partial)
     found: list[tuple[str, int, WanLiveOutcome]] = []
     runs = [(arm, seed) for seed in numbers for arm in (names if seed % 2 else names[::-1])]
-    with screen.ProgressBar([START_S + seconds + STOP_S] * len(runs)) as bar, TemporaryDirectory(prefix="headway-wan-") as temp:
+    with (
+        screen.ProgressBar([START_S + seconds + STOP_S] * len(runs)) as bar,
+        TemporaryDirectory(prefix="headway-wan-") as temp,
+    ):
         for number, (arm, seed) in enumerate(runs):
             bar.begin(f"seed {seed}, {arm}")
             place = (folder or Path(temp)) / f"{number}-{arm}"

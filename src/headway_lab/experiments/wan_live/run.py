@@ -1,4 +1,4 @@
-"""One arm of a live wide area: sites up, a pipeline over them, rows at each; in the middle twice the rows and half a link."""
+"""One arm of a live wide area: a pipeline over three sites; in the middle of it twice the rows, and half of a link."""
 
 import json
 import signal
@@ -22,7 +22,6 @@ from headway.wan import testbed
 from headway.wan.control.record import AreaRecord, RecordFile
 from headway.wan.site_servers import BROKER_PORT
 from headway.wan.testbed import WanTestbed
-
 from headway_lab.experiments.wan_live.views import (
     AdStream,
     DeliveredPane,
@@ -160,9 +159,7 @@ def decisions(journal: Path) -> list[str]:
 
 
 @contextmanager
-def _pipeline(
-    bed: WanTestbed, case: WanLiveCase, arm: str, folder: Path, say: Say
-) -> Iterator["subprocess.Popen[bytes]"]:
+def _pipeline(bed: WanTestbed, case: WanLiveCase, arm: str, folder: Path, say: Say) -> Iterator["subprocess.Popen[bytes]"]:
     """`headway wan run`, until it is asked to end."""
     state = folder / "state"
     bed.save(state / "headway" / "wan.json")
@@ -225,5 +222,3 @@ def _await(true: Callable[[], bool], seconds: float, what: str, running: "subpro
 
 def setting(case: WanLiveCase) -> dict[str, Any]:
     return asdict(case)
-
-

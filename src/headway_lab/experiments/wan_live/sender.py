@@ -14,7 +14,7 @@ def main(text: str) -> int:
 
     def send(stream: AdStream) -> None:
         try:
-            replay(stream.feeds(), told["address"], told["topic"], **{"message.timeout.ms": 120_000})
+            replay(stream.feeds(), told["address"], told["topic"])
         except Exception as error:
             failed.append(str(error))
 
