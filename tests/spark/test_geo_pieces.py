@@ -9,7 +9,6 @@ import pytest
 
 import headway as hw
 from headway.model.piece import Piece
-from headway.model.time import EventMs
 from headway.spark.geo.query import PieceQuery
 from headway.wan.job import GeoJob
 from headway_lab.workloads.replay import replay
@@ -18,7 +17,7 @@ from spark.geo_stages import SITES, WINDOW_MS, Delivered, checkpoint, job_of, ma
 from spark.scripted import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
-SECONDS = 9
+SECONDS = 7
 
 
 def sending(ads: dict[str, Ysb], name: str, address: str) -> list[threading.Thread]:
@@ -34,8 +33,8 @@ def sending(ads: dict[str, Ysb], name: str, address: str) -> list[threading.Thre
     return threads
 
 
-def begun(rt: hw.Runtime, job: GeoJob, piece: Piece, address: str, folder: Path, end: EventMs | None = None) -> Any:
-    query = PieceQuery(job, piece, dict.fromkeys(SITES, address), lambda: end)
+def begun(rt: hw.Runtime, job: GeoJob, piece: Piece, address: str, folder: Path) -> Any:
+    query = PieceQuery(job, piece, dict.fromkeys(SITES, address), lambda: None)
     return rt.start(query.writer(rt), name=piece.name, checkpoint=checkpoint(folder, piece))
 
 
@@ -62,29 +61,6 @@ def test_parts_that_are_brought_together_are_what_one_place_would_count(spark: A
         for thread in threads:
             thread.join(10)
     assert out.up_to(until) == truth(ads, until) and len(out.up_to(until)) > 100
-
-
-def test_another_plan_takes_over_at_a_moment_of_the_stream(spark: Any, kafka: str, tmp_path: Path) -> None:
-    """No state moves: the new plan reads from that moment on what the old one goes on with up to there."""
-    ads, out = shown(soon()), Delivered()
-    job = job_of("geo-replan", ads, out.sink)
-    until = (ads["here"].epoch_ms + (SECONDS - 1) * 1_000) // WINDOW_MS * WINDOW_MS
-    moment = EventMs((ads["here"].epoch_ms + 5_000) // WINDOW_MS * WINDOW_MS)
-    old = pieces_in_order(job, job.plan("geo-replan-plain-0"), {"combine-all": (0, 1)})
-    new = pieces_in_order(job, job.plan("geo-replan-partial-0"), {}, number=2, since=moment)
-    made_topics(kafka, job, (*old, *new))
-    with hw.Runtime(spark, journal=tmp_path / "j.db") as rt:
-        queries = [begun(rt, job, piece, kafka, tmp_path, moment) for piece in old]
-        threads = sending(ads, "geo-replan", kafka)
-        wait_until(lambda: out.last_end > 0, "a first window", queries[-1])
-        queries += [begun(rt, job, piece, kafka, tmp_path) for piece in new]
-        wait_until(lambda: out.last_end >= until, "all windows", queries[-1])
-        for thread in threads:
-            thread.join(10)
-        wait_until(lambda: moment in {end for end, _ in out.panes}, "the old plan's last window", queries[-1])
-    assert out.up_to(until) == truth(ads, until)
-    assert max(end for (name, _), rows in out.batches.items() if "-g1-" in name for end, _, _ in rows) == moment
-    assert {name for (name, _), rows in out.batches.items() if rows} == {"geo-replan-g1-sink-0", "geo-replan-g2-sink-0"}
 
 
 def test_rows_without_state_pass_all_sites_and_none_is_lost(spark: Any, kafka: str, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from spark.fleet.moving import TOKEN, NodeProcess
 from spark.scripted import wait_until
 
 JOB = Path(__file__).parents[2] / "examples" / "wide_area.py"
-SITES, WINDOW_MS, SECONDS = ("here", "there"), 2_000, 40
+SITES, WINDOW_MS, SECONDS = ("here", "there"), 2_000, 32
 PACE = AreaPace(sample_s=0.2, round_ms=1_000, calm=Calm(spike_ms=0, settle_ms=0, return_ms=0))
 
 
@@ -87,7 +87,7 @@ def area(kafka: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
         topics.create(kafka, f"ads-{site}")
     for site, agent in zip(SITES, agents, strict=True):
         url = nodes[site].ready().url
-        addresses.append(SiteAddress(site, url, agent.address, kafka, str(tmp_path / site)))
+        addresses.append(SiteAddress(site, url, agent.address, kafka, str(tmp_path / site), slots=4))
     even = np.full((2, 2), 1e6)
     sent: list[AdStream] = []
     yield Area(KnownArea(tuple(addresses), even, np.ones((2, 2)), even * 0), tmp_path, results, nodes, sent, Wish())
@@ -128,9 +128,8 @@ def test_pieces_move_and_plans_change_and_no_row_is_lost_or_counted_twice(area: 
     wait_until(lambda: calm(second) and second.record.current.number == 2, "another plan")
     until = area.sent[0].epoch_ms // WINDOW_MS * WINDOW_MS + (SECONDS - 4) * 1_000
     wait_until(lambda: calm(second) and last_end(delivered(area.results)) >= until, "all windows")
-    print(first.said, second.said)
     second.stop()
     found, true = delivered(area.results), true_views(area.sent, WINDOW_MS)
     assert twice(found) == 0 and wrong(up_to(views_of(found), until), up_to(true, until)) == 0
-    assert len(up_to(true, until)) > 1_000
+    assert len(up_to(true, until)) > 500
     assert len(second.record.plans) == 1
