@@ -26,9 +26,9 @@ ARROWS: dict[str, set[str]] = {
     "servers": set(),
     "kafka": {"java", "servers"},
     "fleet": {"model", "estimate", "policy", "loop", "lease", "java", "servers"},
-    "spark": {"model", "policy", "loop", "lease", "kafka", "java", "fleet", "pipeline", "advice"},
+    "spark": {"model", "policy", "loop", "lease", "kafka", "java", "fleet", "pipeline", "advice", "wan"},
     "sim": {"model", "estimate", "policy", "loop", "merge", "fleet"},
-    "wan": {"model"},
+    "wan": {"model", "estimate", "policy", "loop", "kafka", "servers", "fleet", "pipeline"},
     "pipeline": set(),
     "advice": {"model", "policy", "sim"},
 }

@@ -12,7 +12,7 @@ from headway.errors import HeadwayError, SettingError
 from headway.model.geo import Deployment, GeoPlan
 from headway.model.piece import Piece
 from headway.model.time import EventMs
-from headway.wan.control.record import AreaRecord, Incarnation, PlacedPiece, RecordFile, RunningPlan
+from headway.wan.control.record import AreaRecord, PieceLife, PlacedPiece, RecordFile, RunningPlan
 from headway.wan.pieces import Generation, pieces_of
 from headway.wan.plan import FilterRows, GeoQuery, GeoSource, WindowAggregate, logical_plans
 from headway.wan.site_file import SiteFile, ends_of, set_end
@@ -127,7 +127,7 @@ def test_ends_of_generations_are_kept_beside_one_another(tmp_path: Path) -> None
 
 def test_a_record_can_be_read_by_who_comes_next(tmp_path: Path) -> None:
     plan = logical_plans(query())[0]
-    pieces = tuple(PlacedPiece(piece, Incarnation(piece.site, 1, f"c/{piece.name}/1")) for piece in run(plan))
+    pieces = tuple(PlacedPiece(piece, PieceLife(piece.site, 1, f"c/{piece.name}/1")) for piece in run(plan))
     moved = pieces[3].next("tokyo", "c/elsewhere")
     record = AreaRecord("q", SITES, (RunningPlan(1, plan.name, deployed(plan, {}), pieces).with_piece(moved),), {"old": 4})
     file = RecordFile(tmp_path / "record.json")
@@ -142,7 +142,7 @@ def test_a_record_can_be_read_by_who_comes_next(tmp_path: Path) -> None:
 
 def test_a_life_that_never_began_leaves_nothing_to_go_on_from() -> None:
     piece = run(logical_plans(query())[0])[3]
-    first = PlacedPiece(piece, Incarnation("ohio", 1, "one"), begun=True)
+    first = PlacedPiece(piece, PieceLife("ohio", 1, "one"), begun=True)
     second = first.next("tokyo", "two")
     assert second.moving and second.before == first.now and second.piece.site == "tokyo"
     third = second.next("ohio", "three")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from headway.cli import screen
+from headway.cli import screen, wan_run
 from headway.errors import HeadwayError, SettingError
 from headway.loop.journal_file import state_folder
 from headway.servers.process import alone
@@ -16,6 +16,7 @@ from headway.wan import testbed
 from headway.wan.testbed import WanTestbed
 
 app = typer.Typer(help="Sites with thin links, on this machine.", no_args_is_help=True)
+app.command()(wan_run.run)
 BandwidthOption = Annotated[float, typer.Option(help="Of each direction of each link, in Mbit/s.")]
 
 

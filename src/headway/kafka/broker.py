@@ -1,9 +1,10 @@
-"""A Kafka broker of our own: one JVM, KRaft, on loopback, with a data folder that goes when it does."""
+"""A Kafka broker of our own: one JVM, KRaft, on loopback unless told, with a data folder that goes when it does."""
 
 import os
 import subprocess
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,16 +29,18 @@ def start(
     heap: str = "256m",
     ends_with_parent: bool = True,
     partitions: int = 1,
+    host: str = servers.LOOPBACK,
+    inside: Sequence[str] = (),
 ) -> Broker:
-    """Start a broker and wait until it answers.
+    """Start a broker and wait until it answers, on the address `host`; `inside` is a command that runs others elsewhere.
 
     A `folder` that has been used before is gone on with. `port` 0 takes a free one. With `ends_with_parent`,
     it ends when the process that started it does, also if that is killed.
     """
-    place, port = servers.place_and_port(NAME, folder, port)
+    place, port = servers.place_and_port(NAME, folder, port, host)
     classpath = os.pathsep.join(map(str, jars.fetched(jars.BROKER)))
     settings = place / "server.properties"
-    settings.write_text(_settings(place, port, servers.free_port(), partitions))
+    settings.write_text(_settings(place, f"{host}:{port}", f"{host}:{servers.free_port()}", partitions))
     jvm = [java(), f"-Xmx{heap}", "-XX:+UseSerialGC", "-cp", classpath, servers.log_settings(NAME, place)]
     if not (place / "data" / "meta.properties").exists():
         command = [*jvm, "kafka.tools.StorageTool", "format", "-t", _cluster_name(), "-c", str(settings)]
@@ -45,8 +48,8 @@ def start(
         if made.returncode != 0:
             said = servers.last_line(made.stderr or made.stdout)
             raise HeadwayError(f"kafka: {place} cannot be made a data folder: {said}")
-    process = servers.launched([*jvm, "kafka.Kafka", str(settings)], place, ends_with_parent=ends_with_parent)
-    broker = Broker(port, process.pid, str(place), servers.born(process))
+    process = servers.launched([*inside, *jvm, "kafka.Kafka", str(settings)], place, ends_with_parent=ends_with_parent)
+    broker = Broker(port, process.pid, str(place), servers.born(process), host)
     servers.wait_until_up(NAME, broker, process)
     return broker
 
@@ -57,12 +60,12 @@ def _cluster_name() -> str:
     return "A" + name[1:]
 
 
-def _settings(folder: Path, port: int, control: int, partitions: int) -> str:
+def _settings(folder: Path, here: str, control: str, partitions: int) -> str:
     values = {
         "process.roles": "broker,controller",
         "node.id": 1,
-        "controller.quorum.voters": f"1@127.0.0.1:{control}",
-        "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{control}",
+        "controller.quorum.voters": f"1@{control}",
+        "listeners": f"PLAINTEXT://{here},CONTROLLER://{control}",
         "controller.listener.names": "CONTROLLER",
         "log.dirs": folder / "data",
         "num.partitions": partitions,

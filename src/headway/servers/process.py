@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -20,6 +21,7 @@ import psutil
 from headway.errors import HeadwayError, SettingError
 from headway.servers.process_guard import end_with_parent
 
+LOOPBACK = "127.0.0.1"
 START_S = 60
 STOP_S = 30
 _LOG = """
@@ -41,10 +43,11 @@ class ServerProcess:
     pid: int
     folder: str  # data, settings and log
     born: float  # of its process: a number may come back for another one
+    host: str = LOOPBACK
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     @property
     def alive(self) -> bool:
@@ -88,9 +91,9 @@ class ServerProcess:
                 process.wait(STOP_S)
 
 
-def place_and_port(name: str, folder: str | Path | None, port: int) -> tuple[Path, int]:
+def place_and_port(name: str, folder: str | Path | None, port: int, host: str = LOOPBACK) -> tuple[Path, int]:
     """Where it keeps its data, a temporary folder unless told, and where it listens, a free port unless told."""
-    if port and taken(port):
+    if port and taken(port, host):
         raise SettingError("port", port, "a free port: something listens on this one")
     place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix=f"headway-{name}-"))
     place.mkdir(parents=True, exist_ok=True)
@@ -123,7 +126,7 @@ def wait_until_up(
 ) -> None:
     """Wait until it answers; one that ends before, or never does, is ended, and what it said last is told."""
     try:
-        _await(name, server, process, up or taken)
+        _await(name, server, process, up or partial(taken, host=server.host))
     except BaseException:
         server.kill()
         raise
@@ -150,11 +153,11 @@ def alone(lock: Path) -> Iterator[None]:
         yield
 
 
-def taken(port: int) -> bool:
+def taken(port: int, host: str = LOOPBACK) -> bool:
     """Something listens there."""
     with socket.socket() as probe:
         probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        return probe.connect_ex((host, port)) == 0
 
 
 def free_port() -> int:

@@ -32,7 +32,7 @@ class GeoJob:
 
     query: GeoQuery
     schema: str  # of a source's records, which are JSON
-    time: str  # the column of the event time
+    time: str  # the column of the event time, or an expression of Spark's SQL such as timestamp_millis(event_ms)
     sink: Sink
     patience: str | int = "1 second"  # with rows of a source
     idle_after: str | int = "30 seconds"  # a source that is silent for so long is waited for no more

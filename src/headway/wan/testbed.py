@@ -65,6 +65,10 @@ class WanTestbed:
         """A command that runs in the network of a site."""
         return inside(self._pid(site), *command)
 
+    def entered(self, site: str) -> bool:
+        """Whether this process is in the network of that site."""
+        return os.readlink("/proc/self/ns/net") == os.readlink(f"/proc/{self._pid(site)}/ns/net")
+
     def set_bandwidth(self, source: str, target: str, bits_per_s: int) -> None:
         """Of one direction, from now on."""
         _check_bits(bits_per_s)

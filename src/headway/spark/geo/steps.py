@@ -22,7 +22,7 @@ def parsed(records: DataFrame, job: GeoJob) -> DataFrame:
     """The rows in the records of a source's topic."""
     fields = F.from_json(F.col("value").cast("string"), job.schema)
     rows = records.select(F.inline(F.array(fields)), F.col("timestamp").alias("headway_arrival"))
-    return rows.withColumn(AT, F.col(quoted(job.time)).cast("timestamp"))
+    return rows.withColumn(AT, F.expr(job.time).cast("timestamp"))
 
 
 def narrowed(rows: DataFrame, job: GeoJob) -> DataFrame:

@@ -67,8 +67,9 @@ class _BrokerFollower(threading.Thread):
             try:
                 if consumer is None:
                     consumer, assigned = self._consumer(), frozenset()
+                    self._forget(self.rows.keys() | self.complete.keys())
                 if self._wanted != assigned:
-                    assigned = self._assign(consumer, self._wanted)
+                    assigned = self._assign(consumer, assigned, self._wanted)
                 record = consumer.poll(WAIT_S)
                 if record is not None and record.error() is None:
                     self._count(record.topic(), record.value() or b"")
@@ -85,16 +86,23 @@ class _BrokerFollower(threading.Thread):
         own = {"group.id": "headway-flows", "enable.auto.commit": False, "isolation.level": "read_committed"}
         return client("consumer", self._address, **own)
 
-    def _assign(self, consumer: Any, wanted: frozenset[str]) -> frozenset[str]:
-        """All from their beginnings: they have a record for each batch, and no rows."""
+    def _assign(self, consumer: Any, before: frozenset[str], wanted: frozenset[str]) -> frozenset[str]:
+        """Those that are new from their beginnings: they have a record for each batch, and no rows."""
         from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
-        for counted in (self.rows, self.complete):
-            for topic in set(counted):
-                counted.pop(topic, None)
-        self._orders.clear()
-        consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in sorted(wanted)])
+        if gone := sorted(before - wanted):
+            consumer.incremental_unassign([TopicPartition(topic, 0) for topic in gone])
+            self._forget(gone)
+        if new := sorted(wanted - before):
+            consumer.incremental_assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in new])
         return wanted
+
+    def _forget(self, gone: Iterable[str]) -> None:
+        for topic in list(gone):
+            self.rows.pop(topic, None)
+            self.complete.pop(topic, None)
+            for key in [key for key in self._orders if key[0] == topic]:
+                del self._orders[key]
 
     def _count(self, topic: str, value: bytes) -> None:
         try:

@@ -19,7 +19,7 @@ from headway.wan.site_file import pieces_in
 
 
 @dataclass(frozen=True, slots=True)
-class Incarnation:
+class PieceLife:
     """One life of a piece: where it is, and its checkpoint there."""
 
     site: str
@@ -32,8 +32,8 @@ class PlacedPiece:
     """A piece, the life that it shall have, and the one that it comes from."""
 
     piece: Piece
-    now: Incarnation
-    before: Incarnation | None = None  # that it goes on from, until it has begun
+    now: PieceLife
+    before: PieceLife | None = None  # that it goes on from, until it has begun
     begun: bool = False
 
     @property
@@ -47,7 +47,7 @@ class PlacedPiece:
     def next(self, site: str, folder: str) -> "PlacedPiece":
         """Its next life. One that has not begun leaves nothing to go on from but what it was to go on from itself."""
         before = self.now if self.begun else self.before
-        life = Incarnation(site, self.now.epoch + 1, folder)
+        life = PieceLife(site, self.now.epoch + 1, folder)
         return PlacedPiece(replace(self.piece, site=site), life, before)
 
 
@@ -123,8 +123,8 @@ def _plan(told: Mapping[str, Any]) -> RunningPlan:
     pieces = tuple(
         PlacedPiece(
             pieces_in([one["piece"]])[0],
-            Incarnation(**one["now"]),
-            None if one["before"] is None else Incarnation(**one["before"]),
+            PieceLife(**one["now"]),
+            None if one["before"] is None else PieceLife(**one["before"]),
             one["begun"],
         )
         for one in told["pieces"]

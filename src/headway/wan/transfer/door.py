@@ -53,17 +53,17 @@ class SiteRequest(BaseHTTPRequestHandler):
             self._refuse(500, " ".join(str(error).split()))
 
     def _list(self) -> None:
-        text = listing_text(self._site.files(self._word("folder")))
-        if self._number("compress", 0):
+        text = listing_text(self._site.files(_word(self.path, "folder")))
+        if _number(self.path, "compress", 0):
             self._send_packed([text])
         else:
             self._send(text)
 
     def _file(self) -> None:
-        with self._site.open(self._word("folder"), self._word("name")) as file:
-            until = self._number("until", -1)
-            size = remaining(file, self._number("offset", 0), None if until < 0 else until)
-            if self._number("compress", 0):
+        with self._site.open(_word(self.path, "folder"), _word(self.path, "name")) as file:
+            until = _number(self.path, "until", -1)
+            size = remaining(file, _number(self.path, "offset", 0), None if until < 0 else until)
+            if _number(self.path, "compress", 0):
                 self._send_packed(_content(file, size))
             else:
                 self._head("application/octet-stream", {"Content-Length": str(size)})
@@ -71,7 +71,7 @@ class SiteRequest(BaseHTTPRequestHandler):
                     self.wfile.write(chunk)
 
     def _probe(self) -> None:
-        size = self._number("bytes", 0)
+        size = _number(self.path, "bytes", 0)
         if not 1 <= size <= MOST_PROBED:
             raise TransferRefused(400, f"bytes = {size}: expected 1 to {MOST_PROBED:,}")
         self._send(os.urandom(size), "application/octet-stream")
@@ -82,21 +82,6 @@ class SiteRequest(BaseHTTPRequestHandler):
             raise TransferRefused(400, f"expected a body, its length, and no more than {MOST_BODY:,} bytes")
         report = self._site.pull(PullOrder.read(self.rfile.read(int(length))))
         self._send(report.text.encode())
-
-    def _word(self, key: str, default: str | None = None) -> str:
-        query = urlsplit(self.path).query
-        given = parse_qs(query, keep_blank_values=True, errors="surrogateescape").get(key)
-        if given is None and default is None:
-            raise TransferRefused(400, f"{key}: expected one in the address")
-        return given[0] if given else str(default)
-
-    def _number(self, key: str, default: int) -> int:
-        word = self._word(key, str(default))
-        if word == str(default):
-            return default
-        if not word.isdecimal() or len(word) > MOST_DIGITS:
-            raise TransferRefused(400, f"{key} = {word[:80]!r}: expected a number")
-        return int(word)
 
     def _head(self, kind: str, more: dict[str, str], status: int = 200) -> None:
         self._answered = True
@@ -130,6 +115,23 @@ class SiteRequest(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Not a line per file."""
+
+
+def _word(address: str, key: str, default: str | None = None) -> str:
+    """What the question of an address says of a key."""
+    given = parse_qs(urlsplit(address).query, keep_blank_values=True, errors="surrogateescape").get(key)
+    if given is None and default is None:
+        raise TransferRefused(400, f"{key}: expected one in the address")
+    return given[0] if given else str(default)
+
+
+def _number(address: str, key: str, default: int) -> int:
+    word = _word(address, key, str(default))
+    if word == str(default):
+        return default
+    if not word.isdecimal() or len(word) > MOST_DIGITS:
+        raise TransferRefused(400, f"{key} = {word[:80]!r}: expected a number")
+    return int(word)
 
 
 def _content(file: BinaryIO, size: int) -> Iterator[bytes]:
