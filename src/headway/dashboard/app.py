@@ -135,6 +135,10 @@ def _add_answers(app: "FastAPI", desk: PageDesk) -> None:
     async def fleet(before: int | None = None) -> Response:
         return await answered(desk.fleet, before)
 
+    @app.get("/api/area")
+    async def area(pipeline: str | None = None, before: int | None = None) -> Response:
+        return await answered(desk.area, pipeline, before)
+
 
 async def _news(desk: PageDesk, glance: Glance, streams: list[int]) -> AsyncIterator[str]:
     """All rows, then those that have changed, as they do."""
