@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from advice.jobs import MadeQuery
+from headway_lab.experiments.advice.made_jobs import MadeQuery
 from headway.advice.reading import JobReader, read
 from headway.cli.app import app, main
 from headway.errors import HeadwayError

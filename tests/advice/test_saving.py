@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from advice.jobs import MadeQuery, job
+from headway_lab.experiments.advice.made_jobs import MadeQuery, job
 from headway.advice.advice import size, span
 from headway.advice.history import ProgressReport
 from headway.advice.report import Advice
