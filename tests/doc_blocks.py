@@ -1,6 +1,7 @@
 """The blocks of code in the pages: what is written there is tried, so that a reader may copy it."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ class DocBlock:
                 continue
             words = line.removeprefix("$ ").partition("#")[0].partition(" > ")[0].partition("   ")[0].strip()
             if words.split(" ")[0] in COMMANDS:
-                yield words.split()
+                yield shlex.split(words)
 
 
 COMMANDS = ("headway", "pip", "make", "python")

@@ -56,16 +56,28 @@ def _fault(node: ast.AST) -> str:
 
 
 def _called(func: ast.expr) -> Any:
-    names = ast.unparse(func).split(".")
+    names = _dotted(func)
+    if len(names) < 2:
+        return None
     if names[0] == "rt" and len(names) == 2:
         method = getattr(hw.Runtime, names[1])
         return method.__get__(object()) if inspect.isfunction(method) else None
-    if names[0] == "hw" and len(names) > 1:
+    if names[0] == "hw":
         found: Any = hw
         for name in names[1:]:
             found = getattr(found, name)
         return found
     return None
+
+
+def _dotted(func: ast.expr) -> list[str]:
+    """`hw.patience.Fixed` as its parts; nothing where more than names is in it."""
+    match func:
+        case ast.Name(id=name):
+            return [name]
+        case ast.Attribute(value=of, attr=name):
+            return [*before, name] if (before := _dotted(of)) else []
+    return []
 
 
 def test_a_wrong_argument_would_be_found() -> None:

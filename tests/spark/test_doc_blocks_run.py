@@ -54,7 +54,6 @@ def test_the_two_lines_run_as_they_are_written(spark: Any, page: str) -> None:
     (block,) = (one for one in of_page(page) if "rt.await_termination()" in one.text)
     head, _, tail = block.text.partition("rt.await_termination()")
     with known_to(spark, {"events": ("'c' as campaign",)}) as known:
-        known.pop("rt").stop()  # the block makes its own
         exec(compile(head, block.id, "exec"), known)
         rt = known["rt"]
         until_a_batch(spark)
@@ -96,12 +95,13 @@ def known_to(spark: Any, rows: dict[str, tuple[str, ...]]) -> Iterator[dict[str,
     """What a reader has before the first block of a page. All queries end with it."""
     rate = spark.readStream.format("rate").option("rowsPerSecond", 50).load()
     made = {name: rate.selectExpr("timestamp as event_time", "*", *columns) for name, columns in rows.items()}
-    known: dict[str, Any] = {"hw": hw, "F": F, "SparkSession": SparkSession, "spark": spark, "rt": hw.Runtime(spark), **made}
+    first = hw.Runtime(spark)
+    known: dict[str, Any] = {"hw": hw, "F": F, "SparkSession": SparkSession, "spark": spark, "rt": first, **made}
     try:
         yield known
     finally:
-        if "rt" in known:
-            known["rt"].stop()
+        for rt in (first, known["rt"]):  # a page may make its own
+            rt.stop()
         for query in spark.streams.active:
             query.stop()
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from queue import Empty, Queue
 
@@ -66,10 +67,10 @@ class running:
             self.process.wait()
 
 
-def said(lines: "Queue[str]"):  # type: ignore[no-untyped-def]
+def said(lines: "Queue[str]") -> Iterator[str]:
     """What it says, as it does; in vain after three minutes."""
     end = time.monotonic() + PATIENCE_S
-    heard = []
+    heard = list[str]()
     while time.monotonic() < end:
         try:
             heard.append(lines.get(timeout=1))

@@ -1,4 +1,4 @@
-"""`headway bench advice`: does what advice foretells come true (claims D1 and D2)? `bench advice-seeded`: what do its checks find (D3, D4)?"""
+"""`headway bench advice`: does what it foretells come true (D1, D2)? `bench advice-seeded`: what is found (D3, D4)?"""
 
 from dataclasses import asdict, replace
 from typing import Annotated
@@ -66,10 +66,11 @@ def seeded(
     for seed in arguments.wholes("seeds", seeds, least=0):
         found = seeded_jobs.judged(seed)
         book.append(seeded_jobs.EXPERIMENT, "checks", {"each": seeded_jobs.EACH}, seed, found)
-        said = f"seed {seed}: {found['found']:.1%} of {found['bad_jobs']} faults found, {found['found_worst_kind']:.0%} of the"
+        least = f"{found['found_worst_kind']:.0%} of the kind that is found least"
+        said = f"seed {seed}: {found['found']:.1%} of {found['bad_jobs']} faults found, {least}"
         alarms = f"{found['false_alarms']:.1%} of {found['healthy_jobs']} healthy jobs complained of"
         missed = "".join(f"; {kind} missed in {share:.0%}" for kind, share in found["missed"].items())
-        screen.out.print(f"{said} kind that is found least; {alarms}{missed}", highlight=False, soft_wrap=True)
+        screen.out.print(f"{said}; {alarms}{missed}", highlight=False, soft_wrap=True)
 
 
 def _table(found: list[tuple[Setting, AdviceOutcome]]) -> Table:

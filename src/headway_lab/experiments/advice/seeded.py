@@ -1,7 +1,7 @@
 """Jobs made bad on purpose, in every way that is looked for, and healthy ones: what is found, what is a false alarm.
 
-They are reports as Spark writes them, made up with faults of a strength that is drawn by chance. So this says how well checks
-tell such reports apart, and nothing of how often jobs are as these are.
+They are reports as Spark writes them, made up with faults of a strength that is drawn by chance. So this says how well
+checks tell such reports apart, and nothing of how often jobs are as these are.
 """
 
 from collections.abc import Callable
@@ -83,7 +83,8 @@ def _starved(chance: Random) -> JobHistory:
     took, let = chance.randint(1_500, 4_000), chance.randint(10, 18)
     slow = replace(quick(chance), every_ms=took + 100, took_ms=took, trigger_ms=0)
     fast = {"durationMs/triggerExecution": lambda n: took // 6 if n % let == 0 else took}
-    return job(*(replace(slow, name=f"q{i}", report=fast) for i in range(chance.randint(6, 12))), cores=chance.choice([2, 4]))
+    crowd = [replace(slow, name=f"q{i}", report=fast) for i in range(chance.randint(6, 12))]
+    return job(*crowd, cores=chance.choice([2, 4]))
 
 
 def _wasted(chance: Random) -> JobHistory:

@@ -44,7 +44,8 @@ async (frames) => {
 """
 SEEN = """
 (word) => new Promise((done) => {
-  const look = () => { if ([...document.querySelectorAll('.c-why')].some((c) => c.textContent.includes(word))) done(Date.now()); };
+  const shown = () => [...document.querySelectorAll('.c-why')].some((c) => c.textContent.includes(word));
+  const look = () => { if (shown()) done(Date.now()); };
   new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
   look();
 })
