@@ -81,7 +81,7 @@ def _dotted(func: ast.expr) -> list[str]:
 
 
 def test_a_wrong_argument_would_be_found() -> None:
-    calls = [node for node in ast.walk(ast.parse("rt.watermark(rows, 'at', '1 s', lat=3)\nhw.patience.Fixed('1 s', 5)"))]
+    calls = list(ast.walk(ast.parse("rt.watermark(rows, 'at', '1 s', lat=3)\nhw.patience.Fixed('1 s', 5)")))
     assert [bool(fault) for fault in map(_fault, calls) if fault] == [True, True]
 
 

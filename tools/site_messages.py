@@ -14,8 +14,8 @@ ROOMS = {
 HEAD = """# What went wrong?
 
 What you can fix is told in one line, with exit code 2 on the command line: it names the setting, what it is, and the
-way out; where the line itself does not, it stands behind it here. These are all of them; `…` stands for what differs. By what
-you see instead: [troubleshooting](../howto/troubleshooting.md). A bug keeps its traceback, and a query that dies has
+way out; where the line itself does not, it stands behind it here. These are all of them; `…` stands for what differs.
+By what you see instead: [troubleshooting](../howto/troubleshooting.md). A bug keeps its traceback, and a query that dies has
 Spark's own error (exit code 1).
 """
 

@@ -5,7 +5,8 @@ import re
 # A message that has one of these says what to do.
 _SAYS = re.compile(
     r"expected|pip install|'headway |'rt\.|: (?:ask|bring|connect|correct|drop|finish|give|install|keep|make|name|"
-    r"read|run|see|stamp|start|stop|take|try|use|wait|watermark|wrap)\b|, or (?:correct|drop|give|name|run|set|start|use)\b|there is nothing to"
+    r"read|run|see|stamp|start|stop|take|try|use|wait|watermark|wrap)\b|"
+    r", or (?:correct|drop|give|name|run|set|start|use)\b|there is nothing to"
 )
 
 WAYS: dict[str, str] = {
@@ -25,7 +26,6 @@ WAYS: dict[str, str] = {
     "no window of it has come out yet": "wait for a window and its patience",
     "only later than": "give a later time with `--at`, or none",
     "by a mistake of its own": "a bug of ours: its traceback is above, and another orchestrator goes on. Please report it",
-    "has stopped": "start it again; another one has taken over meanwhile",
     "a record was not taken": "the broker says why; the batch fails, and is run again",
     "cannot be made a data folder": "name another folder, or delete what is in it",
     "a transaction there stays open": "end the program that has it open, or wait for Kafka's `transaction.timeout.ms`",
@@ -43,6 +43,23 @@ WAYS: dict[str, str] = {
     "ZooKeeper takes": "a fleet of so many queries needs several orchestrators with paths of their own (`--root`)",
     "somebody has removed it": "start the node again; keep other programs away from the fleet's path",
     "has no batch of": "give a window that has come out: `headway explain` lists the worst of each query",
+    "needs pyspark 4.0 or later": "`pip install 'pyspark>=4'`",
+    "rows were on their way": "a bug of ours in the simulator: please report it with the command that you gave",
+    "needs the package": "install it with pip, or the extra that brings it",
+    "--window and --at are about one query": "name the query, as the line shows",
+    "Spark did not start": "read the log that it names; most often Java or memory",
+    "is it the right secret and path?": "look at `--zookeeper-secret` and `--root`",
+    "a relay's writer is for foreachBatch": "`writeStream.foreachBatch(relay.writer(rt))`",
+    "asks a sample for": "the line says what there is",
+    "does not stop": "look at what its `foreachBatch` waits for",
+    "one of them may be sampled": "leave `rt.approximate` at one input, and read the others with `rt.watermark`",
+    "is stopped: ": "the rest of the line says why; start it again when that is mended",
+    "needs a gated order": "`hw.Runtime(spark)` has one; `Stock`, `FairPools` and `FixedTrigger` have none",
+    "the dashboard did not start": "the rest of the line is what it said: most often the port is taken, or the extra is missing",
+    "without Kafka's connector": "make the first session of the program with `hw.session(kafka=True)`",
+    "topic ": "the rest of the line is the broker's word: look at the topic's name and its permissions",
+    " answers ": "the rest of the line is what it answered; look whether the address is that of a node or an orchestrator",
+    "failed: ": "the rest of the line is the error of the code or of Spark",
     "is used twice": "give one of the two another name",
     "is not Python": "mend that line",
 }
@@ -56,5 +73,6 @@ def way_out(message: str) -> str:
 
 
 def silent(message: str) -> bool:
-    """Neither the message nor the table says what to do."""
-    return not _SAYS.search(message) and not way_out(message)
+    """Neither the message nor the table says what to do. What has no words of its own is somebody else's message."""
+    own = re.search(r"\w", message.replace("…", ""))
+    return own is not None and not _SAYS.search(message) and not way_out(message)

@@ -50,22 +50,23 @@ def dashboard(
         os.nice(GIVES_WAY)
     from headway.dashboard.app import Watcher
 
-    watcher = Watcher(glance)
-    for part in (watcher, server, *([sender] if sender is not None else [])):
+    parts: list[Watcher | NodeServer | TelemetrySender] = [Watcher(glance), server]
+    parts += [] if sender is None else [sender]
+    for part in parts:
         part.start()
     screen.out.print(f"dashboard of {glance.journal} at {server.address}/", soft_wrap=True, highlight=False)
     sys.stdout.flush()
     try:
         _wait(server, with_parent)
     finally:
-        for part in (watcher, server, *([sender] if sender is not None else [])):
+        for part in parts:
             part.stop()
 
 
 def _telemetry(glance: Glance, endpoint: str) -> "TelemetrySender":
     """Its packages are an extra of their own."""
     try:
-        import opentelemetry.exporter.otlp.proto.http  # noqa: F401
+        import opentelemetry.exporter.otlp.proto.http
         import opentelemetry.sdk.metrics  # noqa: F401
     except ModuleNotFoundError as error:
         raise lacks("dashboard --otlp", error, "otel") from None

@@ -70,6 +70,8 @@ def metrics_data(glance: "Glance", began_ns: int, now_ns: int) -> Any:
 
     made = []
     for family in JournalCollector(glance).collect():
+        if not family.samples:
+            continue
         unit = "s" if family.name.endswith("_seconds") else "By" if family.name.endswith("_bytes") else "1"
         made.append(Metric(family.name, family.documentation, unit, _points(family, began_ns, now_ns)))
     scope = InstrumentationScope("headway", headway.__version__)

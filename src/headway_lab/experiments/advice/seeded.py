@@ -18,14 +18,14 @@ EACH = 40  # jobs of each kind, and four times as many healthy ones
 SECOND = 1_000
 
 
-def healthy(chance: Random) -> MadeQuery:
-    """A query that keeps up, whose delay is what its rows need."""
+def healthy(chance: Random, seconds: int) -> MadeQuery:
+    """A query that keeps up, whose delay is what its rows need, and whose trigger is short beside its windows."""
     every = chance.choice([1_000, 2_000, 5_000])
     late = chance.randint(200, 3_000)
     return MadeQuery(
         name="clicks", every_ms=every, trigger_ms=every, took_ms=round(every * chance.uniform(0.1, 0.6)),
         rows=chance.choice([10, 500, 5_000, 200_000]), late_ms=late, delay_ms=round(late * chance.uniform(1.3, 1.9)),
-        period_ms=chance.choice([10, 30, 60]) * SECOND, batches=chance.randint(60, 300), seed=chance.randint(1, 1 << 30),
+        period_ms=every * chance.choice([12, 30, 60]), batches=seconds * SECOND // every, seed=chance.randint(1, 1 << 30),
     )  # fmt: skip
 
 
@@ -161,7 +161,8 @@ def judged(seed: int, each: int = EACH) -> dict[str, Any]:
 
 
 def _healthy_job(chance: Random) -> JobHistory:
-    return job(*(replace(healthy(chance), name=f"q{n}") for n in range(chance.choice([1, 1, 2, 4]))), cores=8)
+    seconds = chance.randint(60, 600)
+    return job(*(replace(healthy(chance, seconds), name=f"q{n}") for n in range(chance.choice([1, 1, 2, 4]))), cores=8)
 
 
 def _said(history: JobHistory) -> set[str]:
