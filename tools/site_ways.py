@@ -55,7 +55,7 @@ WAYS: dict[str, str] = {
     "one of them may be sampled": "leave `rt.approximate` at one input, and read the others with `rt.watermark`",
     "is stopped: ": "the rest of the line says why; start it again when that is mended",
     "needs a gated order": "`hw.Runtime(spark)` has one; `Stock`, `FairPools` and `FixedTrigger` have none",
-    "the dashboard did not start": "the rest of the line is what it said: most often the port is taken, or the extra is missing",
+    "the dashboard did not start": "the rest of the line is what it said: a port that is taken, mostly",
     "without Kafka's connector": "make the first session of the program with `hw.session(kafka=True)`",
     "topic ": "the rest of the line is the broker's word: look at the topic's name and its permissions",
     " answers ": "the rest of the line is what it answered; look whether the address is that of a node or an orchestrator",
