@@ -99,12 +99,16 @@ def served(path: Path) -> Iterator[tuple[str, Glance]]:
 
 
 def picture(
-    browser: Any, address: str, name: str, *, scheme: str = "light", view: dict[str, int] = LAPTOP, height: int = 0
-) -> None:
-    """One page as a file. With a `height` the window is that high: pages that scroll show more."""
+    browser: Any, address: str, name: str, *, scheme: str = "light", view: dict[str, int] = LAPTOP, height: int = 0,
+    press: str = "",
+) -> None:  # fmt: skip
+    """One page as a file. With a `height` the window is that high: pages that scroll show more. `press`: what is clicked."""
     size = view | ({"height": height} if height else {})
     with looking(browser, address, viewport=size, color_scheme=scheme, device_scale_factor=1.2) as page:
         page.wait_for_timeout(1_500)
+        if press:
+            page.locator(press).first.click()
+            page.wait_for_timeout(300)
         page.screenshot(path=PICTURES / f"dashboard-{name}.png")
         print(f"dashboard-{name}.png", "; ".join(page.wrong))
 
@@ -133,7 +137,7 @@ def of_area(browser: Any, path: Path) -> None:
     with served(path) as (address, glance):
         told = PageDesk(glance).area(None, None)["decisions"]
         line = [d["line"] for d in told if d["kind"] != "keep"][-1]
-        picture(browser, f"{address}/#/area?before={line}", "area", height=1_560)
+        picture(browser, f"{address}/#/area?before={line}", "area", height=1_560, press=".turns .chip")
 
 
 def top(browser: Any, path: Path) -> None:
