@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import site_messages  # noqa: E402 - what makes the pages
+import site_ways  # noqa: E402
+
 FOREIGN = re.compile(
     r"""<(?:script|img|iframe|source)[^>]+src=["']https?://|<link[^>]+href=["']https?://(?!github)|@import|url\(["']?https?:"""
 )
@@ -40,6 +45,12 @@ def test_commands_and_messages_are_those_of_the_code(site: Path) -> None:
     assert "headway fleet move" in commands and "headway explain" in commands
     messages = (site / "reference" / "messages.html").read_text("utf-8")
     assert "spark = …: expected a classic session" in messages
+
+
+def test_every_message_has_its_way_out() -> None:
+    said = {message for room in site_messages.messages().values() for message in room}
+    assert len(said) > 150 and sorted(message for message in said if site_ways.silent(message)) == []
+    assert [words for words in site_ways.WAYS if not any(words in message for message in said)] == []
 
 
 def test_the_tutorial_shows_the_example_as_it_is() -> None:

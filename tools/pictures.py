@@ -23,6 +23,7 @@ from headway.dashboard.app import Watcher, application  # noqa: E402
 from headway.dashboard.desk import PageDesk  # noqa: E402
 from headway.dashboard.glance import Glance  # noqa: E402
 from headway.dashboard.terminal import TopScreen  # noqa: E402
+from headway.errors import HeadwayError  # noqa: E402
 from headway.fleet.node.app import Listening, NodeServer  # noqa: E402
 from headway.loop.journal import Journal  # noqa: E402
 from headway.model.deadline import Grid  # noqa: E402
@@ -73,6 +74,15 @@ def fleet(path: Path) -> None:
     journal.close()
 
 
+def wide_area(path: Path) -> None:
+    """Sixteen sites, as the traces have them, on which rates double and links become thin."""
+    from headway_lab.experiments.wan import cases, run
+
+    journal = Journal(path)
+    run.simulate(cases.WanCase("techniques"), "wasp", 1, journal)
+    journal.close()
+
+
 @contextmanager
 def served(path: Path) -> Iterator[tuple[str, Glance]]:
     glance = Glance(path)
@@ -89,12 +99,16 @@ def served(path: Path) -> Iterator[tuple[str, Glance]]:
 
 
 def picture(
-    browser: Any, address: str, name: str, *, scheme: str = "light", view: dict[str, int] = LAPTOP, height: int = 0
-) -> None:
-    """One page as a file. With a `height` the window is that high: pages that scroll show more."""
+    browser: Any, address: str, name: str, *, scheme: str = "light", view: dict[str, int] = LAPTOP, height: int = 0,
+    press: str = "",
+) -> None:  # fmt: skip
+    """One page as a file. With a `height` the window is that high: pages that scroll show more. `press`: what is clicked."""
     size = view | ({"height": height} if height else {})
     with looking(browser, address, viewport=size, color_scheme=scheme, device_scale_factor=1.2) as page:
         page.wait_for_timeout(1_500)
+        if press:
+            page.locator(press).first.click()
+            page.wait_for_timeout(300)
         page.screenshot(path=PICTURES / f"dashboard-{name}.png")
         print(f"dashboard-{name}.png", "; ".join(page.wrong))
 
@@ -111,6 +125,19 @@ def of_runtime(browser: Any, path: Path) -> None:
         picture(browser, f"{address}/#/query/{worst}", "query", height=2_080)
         picture(browser, f"{address}/#/query/{worst}", "query-phone", view=PHONE, scheme="dark")
         picture(browser, f"{address}/#/decisions", "decisions")
+
+
+def of_area(browser: Any, path: Path) -> None:
+    """At the first decision that changes something. Its traces are in no repository."""
+    try:
+        wide_area(path)
+    except HeadwayError as error:
+        print(f"no picture of a wide area: {error}")
+        return
+    with served(path) as (address, glance):
+        told = PageDesk(glance).area(None, None)["decisions"]
+        line = [d["line"] for d in told if d["kind"] != "keep"][-1]
+        picture(browser, f"{address}/#/area?before={line}", "area", height=1_560, press=".turns .chip")
 
 
 def top(browser: Any, path: Path) -> None:
@@ -147,6 +174,7 @@ def main() -> None:
         fleet(Path(folder) / "orchestrator.db")
         with served(Path(folder) / "orchestrator.db") as (address, _):
             picture(browser, f"{address}/#/fleet", "fleet", height=1_300)
+        of_area(browser, Path(folder) / "wide-area.db")
         if wanted.approximate is not None:
             with served(wanted.approximate) as (address, _):
                 picture(browser, f"{address}/#/approximate", "approximate")

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import site_ways
+
 SRC = Path(__file__).parents[1] / "src" / "headway"
 ROOMS = {
     "spark": "In a job", "model": "Settings", "policy": "Policies", "loop": "Journals and decisions", "cli": "Commands",
@@ -12,21 +14,32 @@ ROOMS = {
 HEAD = """# What went wrong?
 
 What you can fix is told in one line, with exit code 2 on the command line: it names the setting, what it is, and the
-way out. These are all of them; `…` stands for what differs. A bug keeps its traceback, and a query that dies has
+way out; where the line itself does not, it stands behind it here. These are all of them; `…` stands for what differs.
+By what you see instead: [troubleshooting](../howto/troubleshooting.md). A bug keeps its traceback, and a query that dies has
 Spark's own error (exit code 1).
 """
 
 
 def page() -> str:
+    found, parts = messages(), [HEAD]
+    for title in [*ROOMS.values(), "Elsewhere"]:
+        if told := found.pop(title, set()):
+            parts += [f"## {title}\n", *map(_item, sorted(told)), ""]
+    return "\n".join(parts)
+
+
+def messages() -> dict[str, set[str]]:
+    """By the part of the house that they come from."""
     found: dict[str, set[str]] = {}
     for path in sorted(SRC.rglob("*.py")):
         room = path.relative_to(SRC).with_suffix("").parts[0]
         found.setdefault(ROOMS.get(room, "Elsewhere"), set()).update(_messages(ast.parse(path.read_text("utf-8"))))
-    parts = [HEAD]
-    for title in [*ROOMS.values(), "Elsewhere"]:
-        if messages := found.pop(title, set()):
-            parts += [f"## {title}\n", *(f"- `{message}`" for message in sorted(messages)), ""]
-    return "\n".join(parts)
+    return found
+
+
+def _item(message: str) -> str:
+    way = site_ways.way_out(message)
+    return f"- `{message}`" + (f" - *{way}*" if way else "")
 
 
 def _messages(tree: ast.Module) -> Iterator[str]:

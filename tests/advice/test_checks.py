@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from advice.jobs import START, MadeQuery, job, stamp
 from headway.advice.checks import CHECKS, examined
 from headway.advice.history import JobHistory
+from headway_lab.experiments.advice.made_jobs import START, MadeQuery, job, stamp
 
 HEALTHY = MadeQuery()
 SECOND = 1_000

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from advice.jobs import MadeQuery
 from headway.advice.reading import JobReader, read
 from headway.cli.app import app, main
 from headway.errors import HeadwayError
+from headway_lab.experiments.advice.made_jobs import MadeQuery
 
 EVENT = "org.apache.spark.sql.streaming.StreamingQueryListener$"
 

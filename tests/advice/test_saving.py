@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from advice.jobs import MadeQuery, job
 from headway.advice.advice import size, span
 from headway.advice.history import ProgressReport
 from headway.advice.report import Advice
 from headway.advice.saving import price, saving
+from headway_lab.experiments.advice.made_jobs import MadeQuery, job
 
 CROWDED = [
     MadeQuery(

@@ -17,7 +17,7 @@ from headway.loop.journal import Journal
 from headway.model.time import WallMs
 
 WIDE = ["alerts", "books", "clicks", NASTY]
-PAGES = ("", "timeline", "decisions", "approximate", "fleet", "query/books")
+PAGES = ("", "timeline", "decisions", "approximate", "fleet", "area", "query/books")
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,11 @@ def test_the_command_prints_them_for_a_journal(made: tuple[VirtualWorld, Path], 
     assert main(["metrics", str(made[1])]) == 0
     assert 'headway_query_windows_total{query="books"}' in capsys.readouterr().out
     assert main(["metrics", "--alerts", "--grafana"]) == 2
+
+
+def test_without_its_packages_the_exporter_says_which_extra_brings_them(
+    made: tuple[VirtualWorld, Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http", None)
+    assert main(["dashboard", str(made[1]), "--otlp", "http://localhost:4318"]) == 2
+    assert "pip install 'headway[otel]' brings it" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from headway.dashboard.app import PAGES
 from headway.dashboard.glance import Glance
 from headway.sim.microbatch import VirtualWorld
 
-APIS = ("overview", "timeline", f"query?name={'books'}", "story?name=books", "decisions", "approximate", "fleet")
+APIS = ("overview", "timeline", f"query?name={'books'}", "story?name=books", "decisions", "approximate", "fleet", "area")
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +86,7 @@ def test_decisions_are_found_by_time_query_and_question(site: tuple[httpx.Client
         ("/api/story?name=books&window=5", 400), ("/api/timeline?since=9&upto=5", 400), ("/api/timeline?since=x", 422),
         ("/api/timeline?since=0&upto=99999999999", 400), ("/api/decisions?before=-1", 400),
         ("/api/decisions?question=why", 400), ("/api/decisions?limit=many", 400), ("/api/fleet?before=x", 422),
+        ("/api/area?before=x", 422),
         ("/nothing", 404), ("/../run.db", 404), ("/%2e%2e/desk.py", 404), (f"/api/query?name={'n' * 5000}", 414),
     ],
 )  # fmt: skip

@@ -2,11 +2,17 @@
 
 from pathlib import Path
 
+import numpy as np
+
 from headway.loop.journal import Journal
 from headway.model.deadline import Grid
+from headway.policy.adaptation import Wasp
 from headway.policy.order import Klink
 from headway.policy.patience import Quantile
+from headway.sim.wan.truth import AreaTruth
+from headway.sim.wan.world import WanWorld
 from headway.testing import VirtualInput, VirtualQuery, VirtualWorld
+from model.areas import MB, area, chain, running
 
 BEGAN = 1_794_825_300_000  # 2026-11-16, at a full minute
 NASTY = "<script>document.title='harmed'</script>"
@@ -22,5 +28,23 @@ def write(path: Path, names: list[str], seconds: int = 30, *, slots: int = 1, fi
         rows = VirtualInput(f"{name}-rows", patience_ms=200, delays_ms=(20, 60, 100), policy=policy)
         world.add(VirtualQuery(name, Grid(3_000), rows, fixed_ms=fixed_ms, starts_ms=BEGAN))
     world.run(BEGAN + 1000 * seconds)
+    journal.close()
+    return world
+
+
+def write_area(path: Path) -> WanWorld:
+    """Ten minutes of three sites: after a hundred seconds the link into a stage's site has a tenth of its bandwidth."""
+    plan, steps = chain(), 600
+    factor = np.ones((steps, 3, 3))
+    factor[100:, 1, 0] = 0.1
+    rates = np.ones((steps, 2))
+    rates[400:] = 3.0  # there is something to decide again, which says what came of the first decision
+    truth = AreaTruth(
+        area((3, 3, 3), 2 * MB), ("a", "b"), np.array([4_000.0, 4_000.0]), factor, rates,
+        np.ones((steps, 3), bool),
+    )  # fmt: skip
+    journal = Journal(path)
+    world = WanWorld(truth, (plan,), running(plan, 3, mid={0: 1}), Wasp(), journal, seed=1)
+    world.run()
     journal.close()
     return world

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from headway.dashboard.glance import Glance
 from headway.errors import HeadwayError
 from headway.fleet.node.app import ASGI, LOOPBACK, Listening, NodeServer
 from headway.model.time import duration_ms
+
+if TYPE_CHECKING:
+    from headway.dashboard.telemetry import TelemetrySender
 
 PORT = 8787
 GIVES_WAY = 10  # niceness: queries go first
@@ -31,6 +34,9 @@ def dashboard(
     cert: Annotated[Path | None, typer.Option(help="A certificate (PEM): then it speaks TLS.")] = None,
     key: Annotated[Path | None, typer.Option(help="The key of the certificate.")] = None,
     target: TargetOption = "1 second",
+    otlp: Annotated[
+        str | None, typer.Option(help="Also send metrics to this OpenTelemetry collector: http://localhost:4318, say.")
+    ] = None,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True, help="End when stdin is closed.")] = False,
 ) -> None:
     """Show queries, decisions and their effects in a browser, until Ctrl-C. Also metrics, under /metrics."""
@@ -39,21 +45,34 @@ def dashboard(
     listening = Listening(token, host, port, cert, key)
     glance = Glance(arguments.journal(journal), duration_ms("target", target))
     glance.look()
-    server = NodeServer(serve(glance, token), listening)
+    server, sender = NodeServer(serve(glance, token), listening), None if otlp is None else _telemetry(glance, otlp)
     with contextlib.suppress(OSError):
         os.nice(GIVES_WAY)
     from headway.dashboard.app import Watcher
 
-    watcher = Watcher(glance)
-    watcher.start()
-    server.start()
+    parts: list[Watcher | NodeServer | TelemetrySender] = [Watcher(glance), server]
+    parts += [] if sender is None else [sender]
+    for part in parts:
+        part.start()
     screen.out.print(f"dashboard of {glance.journal} at {server.address}/", soft_wrap=True, highlight=False)
     sys.stdout.flush()
     try:
         _wait(server, with_parent)
     finally:
-        watcher.stop()
-        server.stop()
+        for part in parts:
+            part.stop()
+
+
+def _telemetry(glance: Glance, endpoint: str) -> "TelemetrySender":
+    """Its packages are an extra of their own."""
+    try:
+        import opentelemetry.exporter.otlp.proto.http
+        import opentelemetry.sdk.metrics  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise lacks("dashboard --otlp", error, "otel") from None
+    from headway.dashboard.telemetry import TelemetrySender
+
+    return TelemetrySender(glance, endpoint)
 
 
 def _application() -> Callable[[Glance, str | None], ASGI]:
@@ -69,10 +88,10 @@ def _application() -> Callable[[Glance, str | None], ASGI]:
     return application
 
 
-def lacks(command: str, error: ModuleNotFoundError) -> HeadwayError:
+def lacks(command: str, error: ModuleNotFoundError, extra: str = "dashboard") -> HeadwayError:
     return HeadwayError(
         f"`headway {command}` needs the package {error.name}, which is not installed:"
-        " pip install 'headway[dashboard]' brings it"
+        f" pip install 'headway[{extra}]' brings it"
     )
 
 

@@ -22,6 +22,7 @@ from headway.dashboard.words import hour, lasting, readable
 from headway.errors import HeadwayError, SettingError
 from headway.loop.journal import JournalReader
 from headway.loop.kernel import Entry
+from headway.loop.questions.adaptation import ADAPTATION
 from headway.model.columns import Columns
 from headway.model.decision import Grant
 from headway.model.time import WallMs
@@ -66,7 +67,7 @@ def listed(file: JournalFile) -> Table:
     for head in ("worst window", "late by"):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("mostly")
-    names = file.queries()
+    names = sorted({*file.queries(), *pipelines(file)})
     found = [(name, next(iter(worst_windows(file, name)), None)) for name in names[:MOST_LISTED]]
     found.sort(key=lambda pair: (pair[1] is None, -(pair[1].latency_ms if pair[1] else 0), pair[0]))
     for place, (name, worst) in enumerate(found):
@@ -80,9 +81,17 @@ def listed(file: JournalFile) -> Table:
     return table
 
 
+def pipelines(file: JournalFile) -> list[str]:
+    """Of a wide area."""
+    return [name for (name,) in file.all("select distinct scope from entries where question = ?", (ADAPTATION,))]
+
+
 def _newest_note(file: JournalFile, query: str) -> str:
     notes = file.note_lines("query = ? order by id desc", (query,), 1)
-    return f"{clock(notes[0].at)} {notes[0].text}" if notes else "no window of it has come out"
+    if notes:
+        return f"{clock(notes[0].at)} {notes[0].text}"
+    told = file.decision_lines("scope = ? and question = ? order by id desc", (query, ADAPTATION), 1)
+    return f"{clock(told[0].at)} {told[0].kind}: {readable(told[0].because)}" if told else "no window of it has come out"
 
 
 def _summary(file: JournalFile, query: str, end: int) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from headway.cli.screen import clock
+from headway.dashboard.area_words import area_words, placed
 from headway.loop.journal import JournalReader
 from headway.loop.kernel import Entry
 from headway.loop.questions.adaptation import ADAPTATION
-from headway.model.adaptation import AdaptationDecision, AreaView, Degrade, Keep, Replan, technique_of
-from headway.model.geo import Deployment, GeoPlan
+from headway.model.adaptation import Replan
 from headway.model.time import WallMs
 
 
@@ -24,7 +24,7 @@ def area_account(journal: JournalReader, pipeline: str, at: WallMs | None = None
 def _told(pipeline: str, entry: Entry) -> Iterator[str]:
     decided, seen = entry.decided, entry.seen
     yield f"{pipeline} at {clock(entry.at, date=True)}"
-    yield f"  decided   {words(decided)}; {entry.receipt}"
+    yield f"  decided   {area_words(decided)}; {entry.receipt}"
     yield f"  why       {decided.because}"
     if entry.proposed != decided:
         yield f"  but       the policy wished otherwise, and a guard changed it: {entry.proposed.because}"
@@ -51,24 +51,3 @@ def _told(pipeline: str, entry: Entry) -> Iterator[str]:
             f"  rates     {rates.stage}: {rates.arrived:,.0f} arrive, {rates.processed:,.0f} processed,"
             f" {rates.emitted:,.0f} sent on a second; {rates.waiting:,.0f} rows wait"
         )
-
-
-def words(decided: AdaptationDecision) -> str:
-    match decided:
-        case Keep():
-            return "nothing changes"
-        case Degrade(later_than_ms=None):
-            return "drop nothing any more"
-        case Degrade(later_than_ms=ms):
-            return f"drop rows that are later than {ms} ms: results are not complete from here on"
-        case Replan(plan=plan):
-            return f"re-plan: {plan.name}"
-    return f"{technique_of(decided)} {decided.stage}"
-
-
-def placed(plan: GeoPlan, deployed: Deployment, seen: AreaView) -> Iterator[tuple[str, str]]:
-    """Where the stages run that may be placed."""
-    names = seen.area.names
-    for stage, row in zip(plan.stages, deployed.tasks, strict=True):
-        if stage.free:
-            yield stage.name, ", ".join(f"{names[s]} x {n}" if n > 1 else names[s] for s, n in enumerate(row) if n)

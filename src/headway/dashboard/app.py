@@ -26,8 +26,9 @@ KINDS = {
     ".svg": "image/svg+xml",
     ".json": "application/json",
 }
-LOOK_S = 0.25  # between two looks at the journal, whose writer commits twice a second
-TELL_S = 0.5  # between two messages to one page
+LOOK_S = 0.2  # between two looks at the journal, whose writer commits twice a second
+TELL_S = 0.25  # between two messages to one page, at least
+STEP_S = 0.05  # between two looks at whether there is something to tell
 ALIVE_S = 5.0  # after which a page hears that nothing is new
 MOST_STREAMS = 32
 CODES: dict[type[HeadwayError], int] = {NoSuchQuery: 404, TooMuch: 429}
@@ -135,6 +136,10 @@ def _add_answers(app: "FastAPI", desk: PageDesk) -> None:
     async def fleet(before: int | None = None) -> Response:
         return await answered(desk.fleet, before)
 
+    @app.get("/api/area")
+    async def area(pipeline: str | None = None, before: int | None = None) -> Response:
+        return await answered(desk.area, pipeline, before)
+
 
 async def _news(desk: PageDesk, glance: Glance, streams: list[int]) -> AsyncIterator[str]:
     """All rows, then those that have changed, as they do."""
@@ -148,7 +153,8 @@ async def _news(desk: PageDesk, glance: Glance, streams: list[int]) -> AsyncIter
                 told = await run_in_threadpool(desk.overview, version)
                 version, quiet_s = told["version"], 0.0
                 yield f"event: rows\ndata: {json.dumps(told, separators=(',', ':'), allow_nan=False)}\n\n"
-            await asyncio.sleep(TELL_S)
-            quiet_s += TELL_S
+                await asyncio.sleep(TELL_S - STEP_S)
+            await asyncio.sleep(STEP_S)
+            quiet_s += STEP_S
     finally:
         streams.pop()

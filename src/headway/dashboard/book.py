@@ -74,6 +74,7 @@ class Book:
         self.memory = 0.0
         self.version = 0
         self.fleet = False  # of an orchestrator, not of a runtime
+        self.area = False  # of the controller of a wide area
         self.oldest: WallMs | None = None  # of the lines that were read
 
     def of(self, name: str) -> QueryBook:
@@ -105,6 +106,9 @@ class Book:
             self.policy = line.policy or self.policy
         elif line.question in ("request", "placement"):
             self.fleet = True
+            return
+        elif line.question == "adaptation":  # of a pipeline, whose pieces are queries of others
+            self.area = True
             return
         if not line.query or (line.question == "order" and line.kind != "grant"):
             return

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from headway.dashboard.area_words import area_words
 from headway.dashboard.book import Book, told_of
 from headway.dashboard.lines import BatchLine, DecisionLine
 from headway.dashboard.reading import JournalFile, id_at
@@ -10,6 +11,7 @@ from headway.dashboard.windows import windows_of
 from headway.dashboard.words import hour, lasting, readable
 from headway.errors import SettingError
 from headway.loop import codec
+from headway.model.adaptation import Degrade, Keep, Reassign, Replan, ScaleDown, ScaleOut, ScaleUp
 from headway.model.decision import Grant
 from headway.model.patience import Wait
 from headway.model.placement import Move, Placements, Refuse, RequestMove
@@ -18,7 +20,7 @@ from headway.model.slack import SLTs
 from headway.model.time import EventMs
 
 PAGE = 100
-QUESTIONS = ("order", "patience", "sampling", "slack", "request", "placement")
+QUESTIONS = ("order", "patience", "sampling", "slack", "request", "placement", "adaptation")
 EFFECT_MS = 60_000  # for how long after a decision its effect is looked at
 
 
@@ -157,6 +159,8 @@ def in_words(decided: Any) -> str:
             return f"ask that {request.query} may move"
         case Placements(choices=choices):
             return ", ".join(_chosen(choice) for choice in choices)
+        case Keep() | Degrade() | Replan() | Reassign() | ScaleUp() | ScaleOut() | ScaleDown():
+            return area_words(decided)
     return type(decided).__name__.lower()
 
 

@@ -1,4 +1,4 @@
-"""Answers what pages ask: overview, timeline, one query, decisions, approximate answers, fleet, stories.
+"""Answers what pages ask: overview, timeline, one query, decisions, approximate answers, fleet, wide area, stories.
 
 It reads the journal, and the status that the runtime has published beside it, and nothing else. Any thread may ask.
 """
@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from headway.dashboard import approximate_page, decisions, fleet_page, late_window, query_page, timeline
+from headway.dashboard import approximate_page, area_page, decisions, fleet_page, late_window, query_page, timeline
 from headway.dashboard.book import QueryBook
 from headway.dashboard.glance import Glance
 from headway.dashboard.lines import BatchLine, WindowOut
@@ -79,6 +79,10 @@ class PageDesk:
     def fleet(self, before: int | None) -> dict[str, Any]:
         with self._lock:
             return self.glance.head() | fleet_page.fleet_page(self._file, before)
+
+    def area(self, pipeline: str | None, before: int | None) -> dict[str, Any]:
+        with self._lock:
+            return self.glance.head() | area_page.area_page(self._file, pipeline, before)
 
     def story(self, name: str, end: int | None) -> dict[str, Any]:
         """Of the window that ends there, or of the worst of the newest."""

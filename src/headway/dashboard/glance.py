@@ -119,7 +119,8 @@ class Glance:
         return {
             "version": self.version, "now": self.now, "live": self.live, "at": self.newest, "journal": self.journal.name,
             "target_ms": book.target_ms, "slots": book.slots or None, "policy": book.policy, "memory": book.memory,
-            "fleet": book.fleet, "oldest": book.oldest, "cores": None, "controller_restarts": 0, "controller_error": None,
+            "fleet": book.fleet, "area": book.area, "oldest": book.oldest,
+            "cores": None, "controller_restarts": 0, "controller_error": None,
             "decisions": sum(book.decisions.values()), "decided_ms": None, "queries": len(self._rows),
             "approximate": any(q.sampled for q in book.queries.values()),
         } | told  # fmt: skip

@@ -11,6 +11,7 @@ from headway_lab.experiments.cold import command as bench_cold
 from headway_lab.experiments.cost import command as bench_cost
 from headway_lab.experiments.coverage import command as bench_coverage
 from headway_lab.experiments.crash import command as bench_crash
+from headway_lab.experiments.dashboard import command as bench_dashboard
 from headway_lab.experiments.density import command as bench_density
 from headway_lab.experiments.ecg import command as bench_ecg
 from headway_lab.experiments.fleet_cost import command as bench_fleet_cost
@@ -56,6 +57,8 @@ app.command("scripts")(bench_scripts.scripts)
 app.command("merge")(bench_merge.merge)
 app.command("ecg")(bench_ecg.ecg)
 app.command("advice")(bench_advice.advice)
+app.command("advice-seeded")(bench_advice.seeded)
+app.command("dashboard")(bench_dashboard.dashboard)
 app.command("relay")(bench_relay.relay)
 app.command("fleet")(bench_fleet_live.fleet)
 app.command("fleet-cost")(bench_fleet_cost.fleet_cost)

@@ -9,9 +9,10 @@ import { queryPage } from "/query.js";
 import { decisionsPage } from "/decisions.js";
 import { approximatePage } from "/approximate.js";
 import { fleetPage } from "/fleet.js";
+import { areaPage } from "/area.js";
 
 const PAGES = { overview: overviewPage, timeline: timelinePage, query: queryPage, decisions: decisionsPage,
-  approximate: approximatePage, fleet: fleetPage };
+  approximate: approximatePage, fleet: fleetPage, area: areaPage };
 const $ = (id) => document.getElementById(id);
 let page = null, leaving = null;
 
@@ -43,6 +44,8 @@ function head() {
   put($("clock"), `${day(now())} ${clock(now(), false)}`);
   document.querySelector('[data-page="approximate"]').hidden = !told.approximate;
   document.querySelector('[data-page="fleet"]').hidden = !told.fleet;
+  document.querySelector('[data-page="area"]').hidden = !told.area;
+  if (told.area && !told.queries && !location.hash) location.hash = "#/area"; // nor does the controller of a wide area
   if (told.fleet && !location.hash) location.hash = "#/fleet"; // an orchestrator runs no query itself
 }
 

@@ -33,7 +33,10 @@ export function chart(place, { marks, x, y, label }) {
   const px = (v) => left + ((v - low.x) / (high.x - low.x)) * (width - left - right);
   const py = (v) => height - bottom - ((v - low.y) / (high.y - low.y)) * (height - top - bottom);
   const root = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
+  let before = null; // of whole numbers, half of one would be written as one
   for (const at of ticks(low.y, high.y, 4)) {
+    if (y.says(at) === before && before !== "") continue;
+    before = y.says(at);
     root.append(svg("line", { class: "grid", x1: left, x2: width - right, y1: py(at), y2: py(at) }),
       svg("text", { class: "axis", x: left - 8, y: py(at) + 4, "text-anchor": "end", text: y.says(at) }));
   }

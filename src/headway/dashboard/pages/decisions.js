@@ -14,7 +14,7 @@ export function decisionsPage(place, { given }) {
   const button = (text, title, act) => el("button", { type: "button", class: "chip", text, title, onclick: act });
   place.append(el("div", { class: "bar" }, query, questions), el("div", { class: "bar scrub" }, from, slider, to,
     button("‹ earlier", "[", () => shift(-1)), button("later ›", "]", () => shift(1)), button("newest", "", () => first()), many), list, more);
-  const KINDS = [["", "all questions"], ["order", "whose batch"], ["patience", "patience"], ["sampling", "sampling"], ["slack", "slack"], ["request", "requests"], ["placement", "placement"]];
+  const KINDS = [["", "all questions"], ["order", "whose batch"], ["patience", "patience"], ["sampling", "sampling"], ["slack", "slack"], ["request", "requests"], ["placement", "placement"], ["adaptation", "wide area"]];
 
   function chips() {
     clear(questions, KINDS.map(([key, text]) => el("button", { type: "button", class: key === view.question ? "chip on" : "chip", text, onclick: () => { view.question = key; first(); } })),

@@ -36,7 +36,7 @@ export function fleetPage(place) {
   }
 
   function node(n, most) {
-    const flags = [n.ready ? "" : "takes no queries", n.moving ? "moves something" : "", n.cooling_until && n.cooling_until > now() ? `cools down for ${lasting(n.cooling_until - now())}` : ""].filter(Boolean);
+    const flags = [n.ready ? "" : "takes no queries", n.moving ? "moves something" : "", n.cooling_until && n.cooling_until > now() ? `rests for ${lasting(n.cooling_until - now())}` : ""].filter(Boolean);
     const busiest = Math.max(1e-9, ...n.computations.map((c) => c.use));
     return el("article", { class: n.ready ? "card node" : "card node out" }, el("header", {}, el("b", { text: n.name }), el("small", { text: flags.join(", ") || "ready" })), rings(n, most),
       el("dl", { class: "facts" }, [["load per core", `${n.load.toFixed(2)}, ${percent(n.own_load)} its own`], ["queries", count(n.queries)], ["cores", count(n.cores)], ["bandwidth", percent(n.bandwidth)]].map(([k, v]) => el("div", {}, el("dt", { text: k }), el("dd", { text: v })))),

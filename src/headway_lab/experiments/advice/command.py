@@ -1,4 +1,4 @@
-"""`headway bench advice`: does what advice foretells come true (claims D1 and D2)?"""
+"""`headway bench advice`: does what it foretells come true (D1, D2)? `bench advice-seeded`: what is found (D3, D4)?"""
 
 from dataclasses import asdict, replace
 from typing import Annotated
@@ -8,6 +8,7 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import HeadwayError
+from headway_lab.experiments.advice import seeded as seeded_jobs
 from headway_lab.experiments.advice.run import EXPERIMENT, WATCHED, AdviceOutcome, advised
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
@@ -54,6 +55,22 @@ def advice(  # an argument for each option of the command
         finally:
             bench.close()
     screen.out.print(_table(found))
+
+
+def seeded(
+    seeds: Annotated[str, typer.Option(help="Seeds; each draws jobs of its own.")] = "1,2,3",
+    ledger: LedgerOption = LEDGER,
+) -> None:
+    """Look at reports that were made bad on purpose, in every way that is looked for, and at healthy ones."""
+    book = Ledger(ledger)
+    for seed in arguments.wholes("seeds", seeds, least=0):
+        found = seeded_jobs.judged(seed)
+        book.append(seeded_jobs.EXPERIMENT, "checks", {"each": seeded_jobs.EACH}, seed, found)
+        least = f"{found['found_worst_kind']:.0%} of the kind that is found least"
+        said = f"seed {seed}: {found['found']:.1%} of {found['bad_jobs']} faults found, {least}"
+        alarms = f"{found['false_alarms']:.1%} of {found['healthy_jobs']} healthy jobs complained of"
+        missed = "".join(f"; {kind} missed in {share:.0%}" for kind, share in found["missed"].items())
+        screen.out.print(f"{said}; {alarms}{missed}", highlight=False, soft_wrap=True)
 
 
 def _table(found: list[tuple[Setting, AdviceOutcome]]) -> Table:

@@ -10,10 +10,11 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import SettingError
+from headway.loop.journal import Journal
 from headway_lab.experiments.simulator.figures import interval_words
 from headway_lab.experiments.wan import figures, program, queries, sharing
 from headway_lab.experiments.wan.cases import MINUTES, WanCase, setting
-from headway_lab.experiments.wan.run import EXPERIMENT, WanTask, sweep
+from headway_lab.experiments.wan.run import EXPERIMENT, WanTask, simulate, sweep
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import LEDGER, Ledger, Record
 from headway_lab.harness.report import figures_page
@@ -59,6 +60,9 @@ def wan(
     jobs: Annotated[int | None, typer.Option(help="Runs at once; as many as there are cores unless told.")] = None,
     out: Annotated[Path, typer.Option(help="The page with the figures.")] = Path("headway-wan.html"),
     ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
+    journal: Annotated[
+        Path | None, typer.Option(help="Play one run only, the first of what is asked for, and write its decisions there.")
+    ] = None,
 ) -> None:
     """The figures of the WASP paper: bottlenecks, techniques by themselves, real traces, and state that moves."""
     arguments.at_least("seeds", seeds, 1)
@@ -67,6 +71,9 @@ def wan(
     every = sorted({arm for who in WHO.values() for arm in who})
     only = None if arms is None else some("arms", arms, every)
     asked = {n: tuple(changed(case, minutes) for case in CASES[n]) for n in names if n in CASES}
+    if journal is not None:
+        played(asked, only, journal)
+        return
     book = Ledger(ledger)
     done = {(str(r["setting"]), r["policy"], r["seed"]) for r in mine(book, [c for of in asked.values() for c in of])}
     wanted = [
@@ -86,6 +93,24 @@ def wan(
             screen.out.print(table(f"{name}, {case.query}{_state(case)}", found, WHO[name]))
     out.write_text(figures_page("A wide area in virtual time", figures.wan(records)), "utf-8")
     screen.out.print(f"Figures: {out}", soft_wrap=True)
+
+
+def played(asked: dict[str, tuple[WanCase, ...]], only: list[str] | None, path: Path) -> None:
+    """One run, for `headway explain` and `headway dashboard`; nothing of it goes into the ledger."""
+    arguments.new_file("journal", path)
+    name, cases = next(iter(asked.items()), ("", ()))
+    arm = "wasp" if only is None else only[0]
+    if not cases:
+        raise SettingError("scenarios", ", ".join(OTHERS), f"one that is played, of {', '.join(CASES)}")
+    if only is None and arm not in WHO[name]:
+        arm = WHO[name][0]
+    journal = Journal(path)
+    try:
+        found = simulate(cases[0], arm, 1, journal)
+    finally:
+        journal.close()
+    said = f"{name}, {cases[0].query}, {arm}: {found['changes']} changes, mean delay {found['mean_ms'] / 1000:.1f} s"
+    screen.out.print(f"{said}\nLook at it: headway dashboard {path}", soft_wrap=True, highlight=False)
 
 
 def changed(case: WanCase, minutes: int | None) -> WanCase:

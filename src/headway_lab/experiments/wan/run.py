@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headway.loop.kernel import Log
 from headway.model.adaptation import AdaptationPolicy
 from headway.policy.adaptation import DegradeOnly, NoAdapt, ReassignOnly, ReplanOnly, ScaleOnly, Wasp
 from headway.sim.wan.trace import AreaTrace
@@ -48,13 +49,12 @@ ARMS: dict[str, Callable[[], WanArm]] = {
 }
 
 
-def simulate(case: WanCase, arm: str, seed: int) -> dict[str, Any]:
+def simulate(case: WanCase, arm: str, seed: int, journal: Log | None = None) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
     who, began = ARMS[arm](), process_time()
     made = cases.scene(_without_state(case) if who.stateless else case, seed)
-    world = WanWorld(
-        made.truth, made.plans, made.deployed, who.policy, rules=AreaRules(may_degrade=who.may_degrade), seed=seed
-    )  # fmt: skip
+    rules = AreaRules(may_degrade=who.may_degrade)
+    world = WanWorld(made.truth, made.plans, made.deployed, who.policy, journal, rules, seed)
     trace = world.run()
     if not world.engine.lawful():
         raise AssertionError("rows were lost or made")

@@ -9,6 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from headway.cli.app import app
+from headway.dashboard.area_page import area_page
+from headway.dashboard.reading import JournalFile
 from headway.errors import SettingError
 from headway_lab.experiments.wan import cases, command, figures, program, queries, run, sharing
 from headway_lab.experiments.wan.cases import WanCase
@@ -80,6 +82,19 @@ def test_runs_are_kept_drawn_and_not_made_twice(tmp_path: Path) -> None:
     again = CliRunner().invoke(app, line.split())
     rows = [json.loads(row) for row in ledger.read_text().splitlines()]
     assert again.exit_code == 0 and len([r for r in rows if r["experiment"] == run.EXPERIMENT]) == len(ours)
+
+
+@needs_data
+def test_one_run_is_written_down_to_be_looked_at(tmp_path: Path) -> None:
+    path, ledger = tmp_path / "wan.db", tmp_path / "ledger.jsonl"
+    line = f"sim wan --scenarios bottlenecks --minutes 7 --journal {path} --ledger {ledger}"
+    shown = CliRunner().invoke(app, line.split())
+    assert shown.exit_code == 0 and f"headway dashboard {path}" in shown.output, shown.output
+    told = area_page(JournalFile(path))
+    assert {"scale-out", "keep"} <= {d["kind"] for d in told["decisions"]} and len(told["sites"]) == 16
+    assert not ledger.exists(), "a look is no measurement"
+    refused = CliRunner().invoke(app, ["sim", "wan", "--scenarios", "program", "--journal", str(path)])
+    assert "scenarios" in str(refused.exception)
 
 
 @needs_data

@@ -1,0 +1,1 @@
+"""What the dashboard costs, and how soon it shows what was decided."""

@@ -1,0 +1,100 @@
+"""What a runtime of real queries pays for being looked at."""
+
+import contextlib
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+
+from headway.errors import HeadwayError
+from headway.policy.order import Klink
+from headway.sim.delays import Uniform
+from headway_lab.harness.bench import Bench, let_pass
+from headway_lab.harness.setting import Say
+from headway_lab.workloads.wall_clock import now_ms
+from headway_lab.workloads.ysb import Ysb
+
+WRITER = "headway-status"  # the thread that writes the status for the dashboard
+# Somebody who looks: what the pages send is read and thrown away, by a process that nobody pays for here.
+VIEWER = "import sys, urllib.request\nfor line in urllib.request.urlopen(sys.argv[1] + 'api/stream'): pass"
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardCost:
+    """Processor time while a page was open."""
+
+    share: float  # of all cores: the two below, together
+    process: float  # of one core: the process that serves the pages
+    writer: float  # of one core: what the runtime writes for it
+    batches: int  # meanwhile
+    memory_mb: float  # of the process
+
+
+def shown(bench: Bench, queries: int, rate: int, settle: float, seconds: float, seed: int, say: Say) -> DashboardCost:
+    """Run queries under Klink, open the dashboard and one page of it, and read the clocks."""
+    from headway.spark.runtime import Runtime
+    from headway_lab.workloads.events import events
+
+    spark, cores = bench.session("tuned"), psutil.cpu_count() or 1
+    bench.runs += 1
+    folder = f"{bench.folder}/{bench.runs}"
+    with Runtime(spark, Klink(), journal=f"{folder}.db") as rt:
+        for i in range(queries):
+            stream = Ysb(1_000 * seed + i, rate, now_ms(), Uniform(0, 500))
+            rows = rt.watermark(events(spark, stream), "event_time", 500, arrival="arrival")
+            rt.start(stream.counts(rows).writeStream.format("memory"), name=f"shown_{bench.runs}_{i}",
+                     checkpoint=f"{folder}/{i}")  # fmt: skip
+            say(f"starting {i + 1}/{queries}", 0.0)
+        address = rt.dashboard()
+        with _viewer(address):
+            process = _dashboard()
+            let_pass("settling", settle, say)
+            before, since = (_spent(process), _writer_s()), time.monotonic()
+            done = _done(rt)
+            let_pass("measuring", seconds, say)
+            after, elapsed = (_spent(process), _writer_s()), time.monotonic() - since
+            more = _done(rt) - done
+            memory = process.memory_info().rss / 2**20
+        for query in spark.streams.active:
+            if (error := query.exception()) is not None:
+                raise error
+    served, written = ((b - a) / elapsed for a, b in zip(before, after, strict=True))
+    return DashboardCost((served + written) / cores, served, written, more, memory)
+
+
+def _done(rt: Any) -> int:
+    """Batches of all queries so far."""
+    return sum(query.last.number for query in rt.status().queries if query.last is not None)
+
+
+def _dashboard() -> psutil.Process:
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if "dashboard" in child.cmdline() and "--with-parent" in child.cmdline():
+                return child
+    raise HeadwayError("the dashboard did not start: nothing of it runs")
+
+
+def _spent(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def _writer_s() -> float:
+    numbers = {thread.native_id for thread in threading.enumerate() if thread.name == WRITER}
+    return sum(float(t.user_time + t.system_time) for t in psutil.Process().threads() if t.id in numbers)
+
+
+@contextlib.contextmanager
+def _viewer(address: str) -> Iterator[None]:
+    looking = subprocess.Popen([sys.executable, "-c", VIEWER, address], stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        looking.kill()
+        looking.wait()

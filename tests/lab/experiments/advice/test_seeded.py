@@ -1,0 +1,25 @@
+"""Every kind of fault is found at nearly every strength, and healthy jobs are left alone: as claims D3 and D4 have it."""
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from headway.advice.checks import CHECKS
+from headway.cli.app import app
+from headway_lab.experiments.advice.seeded import BAD, judged
+from headway_lab.harness.claims import load
+from headway_lab.harness.ledger import Ledger
+
+
+def test_faults_of_every_kind_are_found_and_healthy_jobs_left_alone() -> None:
+    found = judged(7, each=10)
+    bounds = {claim.id: claim.bounds for claim in load()}
+    assert BAD.keys() == CHECKS.keys()
+    assert found["found_worst_kind"] >= bounds["D3"][0], found["missed"]
+    assert found["false_alarms"] <= bounds["D4"][1], found["alarms"]
+
+
+def test_what_was_found_is_kept(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, ["bench", "advice-seeded", "--seeds", "3", "--ledger", str(tmp_path / "l.jsonl")])
+    (record,) = Ledger(tmp_path / "l.jsonl").records()
+    assert shown.exit_code == 0 and record["experiment"] == "advice-seeded" and record["bad_jobs"] == 760
