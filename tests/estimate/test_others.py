@@ -27,6 +27,12 @@ def test_a_unit_is_what_all_measure_of_their_own_use_over_all_their_rings() -> N
     assert cores.others == pytest.approx([0.25 / LIMIT, 0.0])
 
 
+def test_of_what_others_use_the_more_counts_of_the_last_minute_and_of_the_last_seconds() -> None:
+    begun = (node("a", 1.0, load=0.4, own_load=0.75, foreign=2.0), node("b", 1.0, load=0.8, own_load=0.5, foreign=0.1))
+    cores, _ = resources(begun, SMALL, own(*begun), LIMIT, WIRE)
+    assert cores.others == pytest.approx([2.0 / LIMIT, 0.4 / LIMIT])
+
+
 def test_a_move_changes_no_unit_although_a_load_average_is_late() -> None:
     before = (node("a", 3.0, load=0.6), node("b", 1.0, load=0.2))
     after = (node("a", 1.0, load=0.6), node("b", 3.0, load=0.2))

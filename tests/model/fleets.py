@@ -71,6 +71,7 @@ def nodes(draw: st.DrawFn, name: str) -> NodeView:
         cores=draw(st.sampled_from([1.0, 2.0, 16.0])),
         load=draw(st.floats(0.0, 3.0)),
         own_load=draw(share),
+        foreign=draw(st.sampled_from([0.0, 0.0, 0.3, 3.0])),
         bandwidth=draw(st.floats(0.0, 2.0)),
         own_bandwidth=draw(share),
         cooling_until=WallMs(NOW + draw(st.sampled_from([-10_000, 0, 0, 0, 5_000]))),

@@ -180,15 +180,16 @@ def resources(
     """Cores and bandwidth, as the nodes measure them and as their rings explain it.
 
     Sums over all nodes do not change when something moves, although a load average takes a minute to follow. A resource that
-    the fleet does not use is left out. Where nothing has been measured yet, a ring is taken to be cores.
+    the fleet does not use is left out. Where nothing has been measured yet, a ring is taken to be cores. What others use of
+    cores is told of the last minute and of the last seconds, and the more counts: a program that has just begun is evaded.
     """
     now = own[:, : shape.windows].mean(axis=1)
-    cores, load, own_load, wire, own_wire = (
+    cores, load, own_load, foreign, wire, own_wire = (
         np.array(column, dtype=np.float64) for column in zip(*map(_told, nodes), strict=True)
     )
     all_rings = float(now.sum())
     busy, sent = float((load * own_load * cores).sum()), float((wire * own_wire).sum())
-    others = load * (1 - own_load) / cpu
+    others = np.maximum(load * (1 - own_load), foreign) / cpu
     if all_rings < LEAST_USE or max(busy, sent) < LEAST_USE:
         return _cores(1 / (cores * cpu), np.ones(len(nodes)), others, cpu)
     found: tuple[ResourceUse, ...] = ()
@@ -217,5 +218,5 @@ def _mix(measured: Floats, explained: Floats) -> Floats:
     return np.asarray(np.where(explained > LEAST_USE, np.clip(ratio, 1 / MOST_MIXED, MOST_MIXED), 1.0))
 
 
-def _told(node: NodeView) -> tuple[float, float, float, float, float]:
-    return node.cores, node.load, node.own_load, node.bandwidth, node.own_bandwidth
+def _told(node: NodeView) -> tuple[float, float, float, float, float, float]:
+    return node.cores, node.load, node.own_load, node.foreign, node.bandwidth, node.own_bandwidth

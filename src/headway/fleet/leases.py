@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from headway.errors import SettingError
 from headway.fleet.records import Shelf, dumps, loads, node_name
 from headway.fleet.session import (
+    CheckNode,
     Committed,
     DropNode,
     MakeNode,
+    Rejected,
     Session,
     SessionOver,
     SessionState,
@@ -44,9 +46,11 @@ LEASES = Shelf("leases", LeaseRecord)
 class QueryLease:
     """The right to run a query, for as long as its holder's session lives and it is not given back."""
 
-    def __init__(self, leasing: "QueryLeasing", query: str, token: int, holder: str) -> None:
+    def __init__(self, leasing: "QueryLeasing", query: str, token: int, holder: str, version: int) -> None:
+        """`version` is that of the lasting node since the token is in it."""
         self._leasing, self.query, self.holder = leasing, query, holder
         self.token: int | None = token
+        self.version = version
         self.renew_every_s: float | None = leasing.session.timeout_ms / 3_000
         self.lost: str | None = None
         self._over = False
@@ -125,6 +129,8 @@ class QueryLeasing:
             if self._live.get(lease.query) is lease:
                 del self._live[lease.query]
                 self._owed.add(lease.query)
+                if self.session.state is not SessionState.OVER and self._dropped(lease):
+                    self._owed.discard(lease.query)
             self.settle()
 
     def settle(self) -> None:
@@ -138,6 +144,11 @@ class QueryLeasing:
                     if held is not None and held.own:
                         self.session.commit(DropNode(self._held(query), held.version))
                 self._owed.discard(query)
+
+    def _dropped(self, lease: QueryLease) -> bool:
+        """At one stroke, and without looking first: if nobody has raised the token since, the other node is this lease's."""
+        steps = CheckNode(self._path(lease.query), lease.version), DropNode(self._held(lease.query), 0)
+        return isinstance(self.session.commit(*steps), Committed)
 
     def _try(self, query: str, holder: str, token: int | None) -> QueryLease | str:
         """The lease, or who has it."""
@@ -156,15 +167,15 @@ class QueryLeasing:
                     raise SettingError("token", token, f"more than {last}, which {query!r} has had already")
                 new = last + 1 if token is None else token
                 done = self._commit(query, LeaseRecord(new, holder), base, held)
-                if done:
+                if isinstance(done, Committed):
                     if not self.session.sure():
                         raise Unheard("nothing has been heard for too long to be sure of a lease")
-                    self._live[query] = lease = QueryLease(self, query, new, holder)
+                    self._live[query] = lease = QueryLease(self, query, new, holder, done.versions[0])
                     self._owed.discard(query)
                     return lease
             return NOBODY
 
-    def _commit(self, query: str, record: LeaseRecord, base: TreeNode | None, held: TreeNode | None) -> bool:
+    def _commit(self, query: str, record: LeaseRecord, base: TreeNode | None, held: TreeNode | None) -> Committed | Rejected:
         text = dumps(LEASES, record)
         steps: list[TreeStep] = []
         if base is None:
@@ -175,7 +186,7 @@ class QueryLeasing:
         if held is not None:  # ours, of a lease that nobody here has
             steps.append(DropNode(self._held(query), held.version))
         steps.append(MakeNode(self._held(query), record.holder, "session"))
-        return isinstance(self.session.commit(*steps), Committed)
+        return self.session.commit(*steps)
 
     def _read(self, query: str) -> tuple[TreeNode | None, TreeNode | None]:
         base, held = self.session.read_all([self._path(query), self._held(query)])

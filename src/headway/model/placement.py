@@ -51,6 +51,7 @@ class NodeView:
     cores: float = 1.0
     load: float = 0.0  # load average of the last minute / cores
     own_load: float = 1.0  # share of that load which the node itself causes, 0..1
+    foreign: float = 0.0  # load that other programs cause / cores, over the last seconds: a load average forgets slowly
     bandwidth: float = 0.0  # in use, as a share of the preferred upper limit: more than 1 is an excess
     own_bandwidth: float = 1.0  # share of that use which the node itself causes, 0..1
     cooling_until: WallMs = NEVER  # it took part in a move: nothing moves to it or from it before this

@@ -10,6 +10,7 @@ from headway.model.declared import OrderDeclares
 from headway.model.experience import Experience
 from headway.model.message import QuerySpec
 from headway.spark.channel.control import CAN_END
+from headway.spark.held_start import HeldStart, begun_and_held
 from headway.spark.plan import inspect
 from headway.spark.plane import Plane
 from headway.spark.profile import Profile, own_work, partitions, settled, usual
@@ -79,16 +80,32 @@ class Launch:
         writer, spec, profile = _specified(plane, writer, name, wanted)
         return ReadyQuery(name, writer, wanted, spec, profile)
 
-    def begin(self, ready: ReadyQuery, experience: Experience | None = None, proves: bool = False) -> Any:
+    def hold(self, ready: ReadyQuery) -> HeldStart | None:
+        """All of a start that needs no more of the checkpoint than the query's id, which must be there. The query then waits
+        for `begin`, and must be given up if that never comes. None where this cannot be had."""
+        if self.plane is None or ready.spec is None or ready.wanted.table is not None or not self.plane.by_jar:
+            return None
+        writer, profile = ready.writer, ready.profile
+        own_work(writer, profile)
+        session = writer._df.sparkSession
+        return begun_and_held(session, ready.name, writer.start, settled(session, profile))
+
+    def begin(
+        self,
+        ready: ReadyQuery,
+        experience: Experience | None = None,
+        proves: bool = False,
+        held: HeldStart | None = None,
+    ) -> Any:
         """Start it, once. With the `experience` of the driver that ran it before. If it `proves` itself, its first batch
-        runs whether there are rows or not."""
+        runs whether there are rows or not. One that is `held` goes on from there."""
         name, wanted, plane = ready.name, ready.wanted, self.plane
         self._free(name)
         if plane is None or ready.spec is None:
             return self.queries.begun(name, lambda: self._start_gateless(ready), wanted.restart)
         _tell_group(plane, name, wanted.group)
         spec = replace(ready.spec, experience=experience, proves=proves)
-        return self.queries.begun(name, lambda: _start_gated(plane, ready, spec), wanted.restart)
+        return self.queries.begun(name, lambda: _start_gated(plane, ready, spec, held), wanted.restart)
 
     def forget(self, ready: ReadyQuery) -> None:
         """It will not be started, or not again: its inputs' names are free."""
@@ -150,11 +167,17 @@ def _specified(plane: Plane, writer: Any, name: str, wanted: Wanted) -> tuple[An
     return writer, spec, max((i.profile for i in inputs.values()), key=lambda p: p.rows)
 
 
-def _start_gated(plane: Plane, ready: ReadyQuery, spec: QuerySpec) -> Any:
+def _start_gated(plane: Plane, ready: ReadyQuery, spec: QuerySpec, held: HeldStart | None) -> Any:
     writer, profile = ready.writer, ready.profile
+    if held is not None and held.claim():  # not a second time, when it has failed and is started again
+        try:
+            return plane.start(writer, spec, held.go_on)
+        finally:
+            held.give_up()  # if it did not come so far
     own_work(writer, profile)
     query = plane.start(writer, spec, lambda: _begun(writer, profile, ready.wanted.table))
-    LOG.info("query %r: %s", spec.name, profile.says(partitions(writer._df.sparkSession, profile)))
+    if LOG.isEnabledFor(logging.INFO):
+        LOG.info("query %r: %s", spec.name, profile.says(partitions(writer._df.sparkSession, profile)))
     return query
 
 

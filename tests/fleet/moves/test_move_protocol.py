@@ -82,9 +82,9 @@ def test_a_move_as_it_should_be() -> None:
     assert said(ASKED) == [("b", Prepare)]
     assert said(DRAINING) == [("b", Prepare), ("a", DrainQuery)]
     assert DRAINED.here == FleetIncarnation(4, "b", "clicks/epoch-4", CODE) and said(DRAINED) == [("b", TakeOver)]
-    assert instructions(DRAINED, 7)[0][1] == TakeOver("clicks", 7, 4, CODE, ("clicks/epoch-3",), "clicks/epoch-4", False)
-    copied = told(DRAINED, Copied("clicks", 4))
-    assert said(copied) == [("b", StartQuery)] and said(TRIAL) == [("b", StartQuery)]
+    folders, own = ("clicks/epoch-3",), "clicks/epoch-4"
+    assert instructions(DRAINED, 7)[0][1] == TakeOver("clicks", 7, 4, CODE, folders, own, False, commits=1)
+    assert told(DRAINED, Running("clicks", 4, 0)) == TRIAL and said(TRIAL) == [("b", StartQuery)]
     done = told(TRIAL, Running("clicks", 4, 1))
     assert done.ended is not None and done.ended.outcome is Outcome.DONE and done.move is None
     assert (done.phase, done.node, done.lineage, done.retired) == (
@@ -95,6 +95,15 @@ def test_a_move_as_it_should_be() -> None:
     )
     assert said(done) == [("b", DeleteFolders)]
     assert said(told(done, FoldersDeleted("clicks", ("clicks/epoch-3",)))) == []
+
+
+def test_who_has_a_checkpoint_starts_when_it_has_taken_over_and_a_new_query_not_before_that_is_written_down() -> None:
+    copied = told(DRAINED, Copied("clicks", 4))  # by a node that was not told to start, or by an older one
+    assert said(copied) == [("b", StartQuery)] and told(copied, Running("clicks", 4, 0)) == TRIAL
+    new = protocol.launch(QueryRecord("clicks", CODE), "a", CODE)
+    assert instructions(new, 7)[0][1] == TakeOver("clicks", 7, 1, CODE, (), "clicks/epoch-1", True, commits=None)
+    assert told(new, Copied("clicks", 1)).begun and told(new, Running("clicks", 1, 0)).begun
+    assert told(DRAINED, Running("clicks", 4, 1)) == told(TRIAL, Running("clicks", 4, 1))
 
 
 def test_its_steps_have_the_names_of_the_documentation() -> None:

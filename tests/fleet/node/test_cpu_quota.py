@@ -60,6 +60,18 @@ def test_a_node_in_a_container_tells_of_the_container(tmp_path: Path) -> None:
     assert idle.load_average == pytest.approx(0.75 / 2.718, rel=0.01), "forgotten within a minute, as the system's own is"
 
 
+def test_what_other_programs_use_is_told_within_seconds_and_forgotten_within_seconds(tmp_path: Path) -> None:
+    seconds, used_us, told = [100.0], 0, []
+    gauge = MachineGauge(clock=lambda: seconds[0], quota=second_version(tmp_path, "50000 100000"))
+    for busy in [True] * 4 + [False] * 12:  # this process itself does hardly anything: it is another's
+        seconds[0] += 1
+        used_us += 500_000 if busy else 0
+        second_version(tmp_path, "50000 100000", used_us)
+        told.append(gauge.read())
+    assert told[3].foreign > 0.3 and told[3].load_average == pytest.approx(0.5)
+    assert told[-1].foreign < 0.02 and told[-1].load_average > 0.3, "the load average has not forgotten it"
+
+
 def test_a_node_that_is_put_into_a_container_tells_of_it_from_then_on(tmp_path: Path) -> None:
     quota = CpuQuota(tmp_path / "self", tmp_path / "mounts")
     gauge = MachineGauge(quota=quota)

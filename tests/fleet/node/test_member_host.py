@@ -144,6 +144,14 @@ def test_a_runtime_gets_a_checkpoint_only_under_the_lease_of_its_query(node: Lea
     lease.release()
 
 
+def test_a_node_that_has_lost_the_lease_since_it_took_a_query_over_does_not_begin_to_run_it(node: LeasedNode) -> None:
+    node.tell("take")
+    assert node.held.under("/all/counts/epoch-1").sure()
+    node.session.close()
+    with pytest.raises(Declined, match="the lease of query 'counts' is lost: whoever came next has it"):
+        node.held.under("/all/counts/epoch-1")
+
+
 def test_told_to_start_again_what_has_failed_it_says_why_it_failed(node: LeasedNode) -> None:
     node.tell("take")
     node.tell("start")

@@ -130,10 +130,12 @@ class InstantHost:
                     raise Declined(f"epoch {here.epoch} is {here.state} here")
                 self._turn(command, "prepared" if command.action == "prepare" else "taken")
             case "start":
-                if here is None:
+                taken = here is not None and here.epoch == command.epoch
+                file = here.file if here is not None and taken else command.file
+                if file is None:
                     raise NotHosted("query: not here")
-                self._turn(command, "at the gate", here.file)
-                if Path(here.file or "").read_text() == BROKEN:
+                self._turn(command, "at the gate", file)
+                if Path(file).read_text() == BROKEN:
                     self.queries[command.query] = replace(self.queries[command.query], state="failed", error="a bad batch")
                     raise HeadwayError("a bad batch")
             case "drain":

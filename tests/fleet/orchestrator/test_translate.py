@@ -49,7 +49,9 @@ def test_what_is_taken_over_is_what_was_prepared() -> None:
     prepared = command_of(told(RECORD), "r1", CONTEXT)
     command = command_of(told(taking), "r2", QueryContext.of(taking, "file:///all"))
     same = [(c.epoch, c.folder, c.file, c.origins) for c in (prepared, command)]
-    assert same[0] == same[1] and command.action == "take" and command.force
+    assert same[0] == same[1] and command.action == "start" and command.force
+    new = command_of(told(replace(taking, begun=False)), "r3", QueryContext.of(taking, "file:///all"))
+    assert new == replace(command, request="r3", action="take", experience=None)
 
 
 @pytest.mark.parametrize(("at_once", "limit"), [(False, 60_000), (True, 0)])
@@ -74,6 +76,7 @@ def test_folders_are_deleted_that_are_older_than_any_epoch_to_come() -> None:
 
 PREPARE, DRAIN, RESUME = m.Prepare("q", 7, "m1", NEXT), m.DrainQuery("q", 7, "m1", 4, 5), m.ResumeQuery("q", 7, "m1", 4)
 TAKE, START, END = m.TakeOver("q", 7, 5, NEXT, (), "q/epoch-5", False), m.StartQuery("q", 7, 5, 1), m.EndQuery("q", 7, 4)
+GO = replace(TAKE, commits=1)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +86,7 @@ TAKE, START, END = m.TakeOver("q", 7, 5, NEXT, (), "q/epoch-5", False), m.StartQ
         (DRAIN, m.Drained("q", "m1", 4), None),
         (RESUME, m.WentOn("q", "m1", 4), m.Drained("q", "m1", 4)),
         (TAKE, m.Copied("q", 5), m.RunFailed("q", 5, "so")),
+        (GO, m.Running("q", 5, 0), m.RunFailed("q", 5, "so")),
         (START, m.Running("q", 5, 0), m.RunFailed("q", 5, "so")),
         (END, m.RunFailed("q", 4, "it was told to end"), None),
         (m.DeleteFolders("q", 7, ("f",)), m.FoldersDeleted("q", ("f",)), None),
@@ -103,6 +107,7 @@ def test_an_answer_is_what_it_means_for_the_move(
         (PREPARE, 401, m.CannotRun("q", "m1", "n2 does not know our token")),
         (PREPARE, 409, m.CannotRun("q", "m1", "line")),
         (TAKE, 404, m.RunFailed("q", 5, "line")),
+        (GO, 404, m.RunFailed("q", 5, "line")),
         (START, 401, None),
         (DRAIN, 404, m.RunFailed("q", 4, "n2 does not know it")),
         (DRAIN, 409, None),

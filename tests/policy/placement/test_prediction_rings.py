@@ -112,6 +112,20 @@ def test_a_node_with_external_load_is_avoided(policy: PredictionRings) -> None:
     assert isinstance(choice, Move) and choice.target == "c"
 
 
+def test_a_node_that_another_program_disturbs_since_a_moment_is_neither_a_target_nor_kept() -> None:
+    """A load average that has not noticed it yet: four seconds after the program began, a query was once moved to it."""
+    hog = node("b", 0.2, load=0.25, own_load=0.8, foreign=2.0)
+    crowded, calm = node("a", 2.0), node("c", 0.5)
+    choice = only(RINGS.decide(FleetView(NOW, (crowded, hog, calm), (request("q", "a"),)), PlacementMemory())[0])
+    assert isinstance(choice, Move) and choice.target == "c"
+    unaware = replace(hog, foreign=0.0)
+    choice = only(RINGS.decide(FleetView(NOW, (crowded, unaware, calm), (request("q", "a"),)), PlacementMemory())[0])
+    assert isinstance(choice, Move) and choice.target == "b"
+    away = FleetView(NOW, (hog, calm), (request("q", "b", use=0.1, score=0.1),))
+    choice = only(RINGS.decide(away, PlacementMemory())[0])
+    assert isinstance(choice, Move) and (choice.source, choice.target) == ("b", "c")
+
+
 @both
 def test_more_cores_carry_more(policy: PredictionRings) -> None:
     seen = FleetView(NOW, (node("a", 2.0), node("b", 1.0, cores=8.0), node("c", 0.5)), (request("q", "a", score=1.0),))

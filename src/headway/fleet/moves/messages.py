@@ -51,6 +51,8 @@ class TakeOver:
     """Take the lease with this epoch, then raise the epoch in the sink, then copy the least that is needed.
 
     With `partitions`: and spread the state of the copy over so many, before it is called complete.
+    With `commits`: and then start, as `StartQuery` does, without being told once more: nobody waits for two messages and a
+    write between the two. Not where it may begin from nothing, which has to be in the store before it is done.
     """
 
     query: str
@@ -61,6 +63,7 @@ class TakeOver:
     folder: str  # to be made
     fresh: bool  # it may begin from nothing: no folder of this query has ever been complete
     partitions: int | None = None
+    commits: int | None = None  # so many are awaited of it; None: it is started by another message
 
 
 @dataclass(frozen=True, slots=True)

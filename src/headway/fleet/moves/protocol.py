@@ -64,8 +64,9 @@ def received(record: QueryRecord, receipt: Receipt, now: WallMs) -> QueryRecord:
             return undone(record, record.move.trouble, now)
         case Copied(epoch=epoch) if _is(record, epoch) and record.phase is Phase.COPYING:
             return replace(record, phase=Phase.STARTING, begun=True)
-        case Running(epoch=epoch, commits=commits) if _is(record, epoch) and record.phase in (Phase.STARTING, Phase.TRIAL):
-            return _proved(record, now) if commits >= commits_needed(record) else replace(record, phase=Phase.TRIAL)
+        case Running(epoch=epoch, commits=commits) if _is(record, epoch) and record.launching:  # so its folder is complete
+            started = replace(record, phase=Phase.TRIAL, begun=True)
+            return _proved(started, now) if commits >= commits_needed(record) else started
         case FoldersDeleted(folders=folders):
             return replace(record, retired=tuple(f for f in record.retired if f not in folders))
     return record

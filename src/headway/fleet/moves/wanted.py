@@ -41,12 +41,10 @@ def _of_life(record: QueryRecord, here: FleetIncarnation, version: int) -> Itera
     query, epoch = record.query, here.epoch
     match record.phase:
         case Phase.COPYING:
-            yield (
-                here.node,
-                TakeOver(
-                    query, version, epoch, here.revision, record.lineage, here.folder, not record.begun, _partitions(record)
-                ),
-            )
+            commits = commits_needed(record) if record.begun else None
+            folders, spread = record.lineage, _partitions(record)
+            take = TakeOver(query, version, epoch, here.revision, folders, here.folder, not record.begun, spread, commits)
+            yield here.node, take
         case Phase.STARTING | Phase.TRIAL:
             yield here.node, StartQuery(query, version, epoch, commits_needed(record))
         case Phase.ENDING:

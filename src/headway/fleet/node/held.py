@@ -2,11 +2,13 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 from headway.errors import HeadwayError, SettingError, aloud
 from headway.fleet.leases import QueryLease, QueryLeasing
 from headway.fleet.moves.record import folder_of
 from headway.fleet.node.host import Declined
+from headway.fleet.session import Unheard
 from headway.lease.joint import JointLease
 from headway.lease.port import Lease, Leasing
 
@@ -44,10 +46,20 @@ class HeldLeases:
     def under(self, checkpoint: str) -> Lease:
         """The lease on the query whose incarnation has this checkpoint."""
         with self._lock:
-            for query, (epoch, lease) in self._held.items():
-                if checkpoint.rstrip("/").endswith(f"/{folder_of(query, epoch)}"):
-                    return lease
+            held = dict(self._held)
+        for query, (epoch, lease) in held.items():
+            if checkpoint.rstrip("/").endswith(f"/{folder_of(query, epoch)}"):
+                return self._still(query, lease)
         raise SettingError("checkpoint", checkpoint, "one of a query that this node has taken over")
+
+    def _still(self, query: str, lease: QueryLease) -> QueryLease:
+        """A node that was frozen since it took the query over must not begin to run it."""
+        if not lease.sure():
+            with suppress(Unheard):  # then the gate waits until it is sure
+                lease.renew()
+        if lease.lost is not None:
+            raise Declined(f"the lease of query {query!r} is lost: {lease.lost} has it")
+        return lease
 
     @property
     def epochs(self) -> dict[str, int]:

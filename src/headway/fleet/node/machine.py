@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import psutil
 
@@ -13,7 +13,9 @@ from headway.fleet.node.quota import CpuQuota
 from headway.fleet.node.wire import MachineFigures
 
 FAMILY_EVERY_S = 10.0  # between two looks for child processes: each look goes through all processes of the machine
+STRANGE_CORES, STRANGE_EVERY_S = 0.1, 3.0  # in use by others, at which a child that we do not know yet is looked for sooner
 MINUTE_S = 60.0
+RECENT_S = 3.0  # of what other programs do: one that begins is seen within seconds, and one that has ended is forgotten
 # Threads of a node that run no query, by the beginnings of their names.
 AGENT = ("headway-node-", "headway-membership", "headway-zookeeper")
 
@@ -36,6 +38,7 @@ class MachineGauge:
 
     In a container with a limit on its processor time, the machine is what the container leaves of it. Its load average is
     made of the cores in use and of those that had work for it and were held back, like the system's own over a minute.
+    What other programs use is told over some seconds, too: of one that has just begun a load average says little.
 
     Who sent which bytes the machine does not tell, so the node's part in them is worked out of its rows. Executors on other
     machines are seen by neither: a node is meant to run where its tasks do.
@@ -53,21 +56,30 @@ class MachineGauge:
         self._family: list[psutil.Process] = []
         self._family_at = -FAMILY_EVERY_S
         self._load: float | None = None  # of the container
+        self._foreign = 0.0
         self._seen = self._counters()
 
     def read(self, bytes_of_rows_per_s: float = 0.0, heap: float = 0.0) -> MachineFigures:
         before, self._seen = self._seen, self._counters()
         now, passed = self._seen, self._seen.at - before.at
+        if (now.used - before.used) - (now.own - before.own) > STRANGE_CORES * passed:  # another program, or a new worker
+            self._seen = now = replace(now, own=self._own(STRANGE_EVERY_S))
         bandwidth = max(0.0, (now.sent - before.sent) / passed) if passed > 0 else 0.0
         alike = now.limited == before.limited  # else the counters are of two different things
+        own_load = _share(now.own - before.own, now.used - before.used) if alike else 1.0
+        if alike and passed > 0:
+            busy = max(0.0, (now.used - before.used + now.held - before.held) / passed)
+            old = math.exp(-passed / RECENT_S)
+            self._foreign = old * self._foreign + (1 - old) * busy * (1 - own_load)
         return MachineFigures(
             load_average=self._load_average(before, passed) if now.limited else float(psutil.getloadavg()[0]),
             cores=now.cores,
-            own_load=_share(now.own - before.own, now.used - before.used) if alike else 1.0,
+            own_load=own_load,
             bandwidth=bandwidth,
             own_bandwidth=_share(bytes_of_rows_per_s, bandwidth),
             memory=float(psutil.virtual_memory().percent) / 100,
             heap=heap,
+            foreign=self._foreign,
         )
 
     def _load_average(self, before: _Counted, passed: float) -> float:
@@ -89,8 +101,8 @@ class MachineGauge:
             busy -= getattr(times, doubled, 0.0)
         return _Counted(self._clock(), float(psutil.cpu_count() or 1), False, float(busy), 0.0, self._own(), sent)
 
-    def _own(self) -> float:
-        if (now := self._clock()) - self._family_at >= FAMILY_EVERY_S:
+    def _own(self, every_s: float = FAMILY_EVERY_S) -> float:
+        if (now := self._clock()) - self._family_at >= every_s:
             self._family_at = now
             self._family = [child for root in self._roots for child in _children(root)]
         known = {process.pid: process for process in (*self._roots, *self._family)}

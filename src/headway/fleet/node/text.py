@@ -9,6 +9,7 @@ import types
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache, partial
+from itertools import chain
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from headway.errors import HeadwayError
@@ -50,7 +51,7 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {name: _plain(getattr(value, name)) for name in _form(type(value)).readers}
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return value if set(map(type, value)) <= PLAIN else [_plain(one) for one in value]
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     return value
@@ -92,8 +93,11 @@ def _reader(kind: Any) -> Reader:
         return partial(_perhaps, _reader(one))
     if origin is Literal:
         return partial(_one_of, inner)
+    if origin is tuple and inner[1:] == (Ellipsis,):
+        width = len(get_args(inner[0])) if set(get_args(inner[0])) == {float} else 0
+        return partial(_rows, width, _reader(inner[0])) if width else partial(_many, _reader(inner[0]))
     if origin is tuple:
-        return partial(_many, _reader(inner[0])) if inner[1:] == (Ellipsis,) else partial(_some, tuple(map(_reader, inner)))
+        return partial(_some, tuple(map(_reader, inner)))
     if origin is dict:
         return partial(_by_name, _reader(inner[1]))
     return NUMBER if kind is float else partial(_number_or_text, kind)
@@ -132,6 +136,14 @@ def _many(reader: Reader, raw: Any, where: str) -> tuple[Any, ...]:
     if reader is NUMBER and set(map(type, raw)) <= {float}:
         return tuple(raw)
     return tuple(reader(one, f"{where}[{n}]") for n, one in enumerate(raw))
+
+
+def _rows(width: int, reader: Reader, raw: Any, where: str) -> tuple[Any, ...]:
+    """Of numbers, so many each: what a query has learnt has a thousand of them, and a move waits for it."""
+    plain = isinstance(raw, list) and set(map(type, raw)) <= {list} and set(map(len, raw)) <= {width}
+    if plain and set(map(type, chain.from_iterable(raw))) <= {float}:
+        return tuple(map(tuple, raw))
+    return _many(reader, raw, where)
 
 
 def _some(readers: tuple[Reader, ...], raw: Any, where: str) -> tuple[Any, ...]:

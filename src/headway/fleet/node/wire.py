@@ -123,6 +123,7 @@ class MachineFigures:
     own_bandwidth: float  # the share of it that the node's rows make up, 0 to 1
     memory: float  # the share of the machine's memory that is in use
     heap: float = 0.0  # the share of the driver's heap
+    foreign: float = 0.0  # cores that other programs use, or are held back from, over the last seconds
 
 
 @dataclass(frozen=True, slots=True)

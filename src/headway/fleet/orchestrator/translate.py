@@ -6,7 +6,7 @@ beside it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headway.fleet.moves.messages import (
     CannotRun,
@@ -91,10 +91,11 @@ def command_of(told: Instruction, request: str, context: QueryContext) -> NodeCo
             return NodeCommand(request, "resume", query, epoch, version=version)
         case TakeOver(epoch=epoch, revision=revision, folders=folders, folder=folder, partitions=partitions):
             # By force: that nobody else runs it is what the fleet's own lease says, not the one of an earlier folder.
-            return NodeCommand(
+            take = NodeCommand(
                 request, "take", query, epoch, version=version, file=revision.pipeline, folder=context.place(folder),
                 origins=context.all_places(folders), batch=context.drained_at(epoch - 1), force=True, partitions=partitions,
             )  # fmt: skip
+            return take if told.commits is None else replace(take, action="start", experience=context.experience)
         case StartQuery(epoch=epoch):
             return NodeCommand(request, "start", query, epoch, version=version, experience=context.experience)
         case EndQuery(epoch=epoch, at_once=at_once):
@@ -117,9 +118,9 @@ def receipt_of(told: Instruction, answer: CommandReceipt) -> Receipt | None:
             return Drained(query, move, epoch) if answer.done else None
         case ResumeQuery(query=query, move=move, epoch=epoch):
             return WentOn(query, move, epoch) if answer.done else Drained(query, move, epoch)
-        case TakeOver(query=query, epoch=epoch):
+        case TakeOver(query=query, epoch=epoch, commits=None):
             return Copied(query, epoch) if answer.done else RunFailed(query, epoch, answer.because)
-        case StartQuery(query=query, epoch=epoch):
+        case TakeOver(query=query, epoch=epoch) | StartQuery(query=query, epoch=epoch):
             # How many batches it has committed is in the node's next statuses.
             return Running(query, epoch, 0) if answer.done else RunFailed(query, epoch, answer.because)
         case EndQuery(query=query, epoch=epoch):

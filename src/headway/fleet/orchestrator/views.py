@@ -106,6 +106,6 @@ def _node(name: str, heard: NodeHeard, ring: Ring) -> NodeView:
     limit, cores = heard.status.bandwidth_limit, figures.cores or 1.0
     return NodeView(
         name, ring, cores=cores, load=figures.load_average / cores,
-        own_load=figures.own_load, bandwidth=figures.bandwidth / limit if limit else 0.0,
+        own_load=figures.own_load, foreign=figures.foreign / cores, bandwidth=figures.bandwidth / limit if limit else 0.0,
         own_bandwidth=figures.own_bandwidth,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from headway.sim.fleet.moving import MoveInFlight, MovesInFlight, MoveTimes
 Places = NDArray[np.int64]  # the node of every computation
 LOAD_AVERAGE_S = 60.0
 BANDWIDTH_S = 10.0
+FOREIGN_S = 3.0  # over which nodes tell what other programs use of their cores
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,6 +60,7 @@ class FleetEngine:
         self._room = np.where(load.rate > 0, np.floor(contention.buffer_s * np.maximum(load.rate, 1.0)), 0.0)
         nodes = len(machines)
         self.own_load, self.whole_load = (MovingMeans(nodes, LOAD_AVERAGE_S) for _ in range(2))
+        self.foreign = MovingMeans(nodes, FOREIGN_S)
         self.own_wire, self.whole_wire = (MovingMeans(nodes, BANDWIDTH_S) for _ in range(2))
 
     def move(self, computation: int, target: int, now_ms: float) -> MoveInFlight:
@@ -109,6 +111,7 @@ class FleetEngine:
         own_wire = self._by_node(done * wire_each)
         self.own_load.see(runnable, seconds)
         self.whole_load.see(runnable + foreign_cores, seconds)
+        self.foreign.see(foreign_cores, seconds)
         self.own_wire.see(own_wire, seconds)
         self.whole_wire.see(own_wire + foreign_wire * wire.share, seconds)
         return done, np.maximum(wire.busy, cpu.busy)[where]

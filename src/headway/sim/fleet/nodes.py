@@ -94,22 +94,24 @@ class SimulatedNodes:
         self._views = [self._view(node, table, loads[:, node]) for node, table in enumerate(self._tables)]
 
     def _loads(self) -> Floats:
-        """By node: load, own share of it, bandwidth, own share of it."""
+        """By node: load, own share of it, what others use now, bandwidth, own share of it."""
         engine = self.engine
         load, wire = engine.whole_load.value, engine.whole_wire.value
         own_load = np.where(load > 0, engine.own_load.value / np.maximum(load, 1e-12), 1.0)
         own_wire = np.where(wire > 0, engine.own_wire.value / np.maximum(wire, 1e-12), 1.0)
-        return np.stack([load / engine.machines.cores, own_load, wire / engine.machines.link / PREFERRED, own_wire])
+        cores, used = engine.machines.cores, wire / engine.machines.link / PREFERRED
+        return np.stack([load / cores, own_load, engine.foreign.value / cores, used, own_wire])
 
     def _view(self, node: int, table: Computations, loads: Floats) -> NodeView:
         name = node_name(node)
-        load, own_load, bandwidth, own_bandwidth = (float(value) for value in loads)
+        load, own_load, foreign, bandwidth, own_bandwidth = (float(value) for value in loads)
         return NodeView(
             name=name,
             ring=Ring(table.rings.shape, table.rings.at, table.rings.values.sum(axis=0)),
             cores=float(self.engine.machines.cores[node]),
             load=load,
             own_load=min(1.0, own_load),
+            foreign=foreign,
             bandwidth=bandwidth,
             own_bandwidth=min(1.0, own_bandwidth),
             cooling_until=self._cooling.get(name, NEVER),

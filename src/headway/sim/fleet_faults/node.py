@@ -23,9 +23,10 @@ from headway.fleet.orchestrator.messages import HostedIncarnation, NodeReport
 from headway.sim.agenda import Agenda
 from headway.sim.fleet_faults.network import Host, Network
 from headway.sim.fleet_faults.primary import OrchestratorHost
-from headway.sim.fleet_faults.runs import IncarnationRun, Reply, RunWorld, Takeover
+from headway.sim.fleet_faults.runs import IncarnationRun, Reply, RunWorld
 from headway.sim.fleet_faults.session import StoreClient
 from headway.sim.fleet_faults.store import ModelStore
+from headway.sim.fleet_faults.taking import Takeover
 
 REPORT_MS, RETRY_MS = 1_000, 500
 
@@ -114,10 +115,7 @@ class ModelNode(Host):
                 else:
                     run.answer()
             case StartQuery(commits=commits):
-                if run.state == "ready" and self.client.number != run.session:
-                    run.over("the session is lost")
-                else:
-                    run.start(commits)
+                run.start(commits)
             case EndQuery(at_once=at_once):
                 run.end("it was told to end", at_once)
                 run.answer()

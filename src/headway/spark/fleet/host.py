@@ -87,6 +87,9 @@ class RuntimeHost:
             life = self._lives.begin(command)
         with times.of("copy"):
             ahead = life.made.ahead(command.origins)
+        if life.made.named and command.partitions is None:
+            with times.of("hold"):
+                life.held = self._rt.launch.hold(life.ready)
         return _done(command, life, f"its plan is built, and {ahead} bytes are copied ahead", copied_bytes=ahead)
 
     def _take(self, command: NodeCommand, times: PartTimes) -> CommandReceipt:
@@ -106,7 +109,7 @@ class RuntimeHost:
         life.begins(self._rt.status().query(life.name))
         try:
             with times.of("start"):
-                query = self._rt.launch.begin(life.ready, command.experience, proves=True)
+                query = self._rt.launch.begin(life.ready, command.experience, proves=True, held=life.held)
             with times.of("gate"):
                 await_gate(self._rt, life.name, query)
         except BaseException as error:

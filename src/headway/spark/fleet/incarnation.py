@@ -26,6 +26,7 @@ from headway.spark.checkpoint.contents import contents
 from headway.spark.checkpoint.folder import Folder, HadoopFolder, LocalFolder, folder_of
 from headway.spark.checkpoint.repartition import check_offered, possible, repartition
 
+QUERY_ID = "metadata"  # what Spark reads before anything else, and what never changes
 AT_ONCE = 8  # files that are copied side by side where each takes a round trip or more
 
 
@@ -67,9 +68,14 @@ class IncarnationFolder:
         with contextlib.suppress(IncompleteCopy, OSError, Py4JJavaError):  # Spark tidies up in a folder that is in use
             files = least(there, partial(_shared, origin), frozenset(have)).files
             state = [name for name in files if name.startswith("state/")]
-            self._copy(origin, {name: there[name] for name in state}, have)
+            self._copy(origin, {name: there[name] for name in (QUERY_ID, *state) if name in there}, have)
             return sum(there[name] for name in state)
         return 0
+
+    @property
+    def named(self) -> bool:
+        """The query's id is there, by which Spark knows it."""
+        return QUERY_ID in self._folder.names()
 
     def refuse_used(self, origins: Iterable[str]) -> None:
         """Raises a HeadwayError if a query still runs on what would be taken over."""

@@ -12,6 +12,7 @@ from headway.model.status import QueryStatus
 from headway.model.time import WallMs
 from headway.spark.fleet.incarnation import IncarnationFolder
 from headway.spark.fleet.pipelines import user_code, writer_of
+from headway.spark.held_start import HeldStart
 from headway.spark.launch import ReadyQuery, Wanted
 from headway.spark.runtime import Runtime
 
@@ -42,6 +43,7 @@ class HostedLife:
     latency_ms: int | None = None  # and how late it was
     batch: int | None = None  # the last that is committed, where it does not run
     error: str | None = None
+    held: HeldStart | None = None  # Spark's own start of it, as far as that may be before it is taken over
     older: set[str] = field(default_factory=set)  # folders beside its own, which need no second look
 
     @property
@@ -61,6 +63,11 @@ class HostedLife:
         if before is not None:
             self.batches_before, self.rows_before, self.busy_before = before.batches, before.rows, before.busy_ms
         self.turn("starting")
+
+    def let_go(self) -> None:
+        """It will not be started, or not any more."""
+        if self.held is not None:
+            self.held.give_up()
 
     def raise_epoch(self, number: int) -> bool:
         """Whether some store of the sink keeps the epoch, which is this from now on."""

@@ -70,6 +70,7 @@ class HostedLives:
         return life
 
     def forget(self, life: HostedLife) -> None:
+        life.let_go()
         self._rt.launch.forget(life.ready)
         with self._lock:
             if self._lives.get(life.name) is life:
