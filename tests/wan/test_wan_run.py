@@ -65,7 +65,8 @@ def sending(bed: WanTestbed) -> list[AdStream]:
 def test_a_pipeline_over_sites_is_exact_though_one_dies_and_leaves_nothing_behind(bed: WanTestbed, tmp_path: Path) -> None:
     results, journal = tmp_path / "results", tmp_path / "journal.db"
     rates = [word for site in SITES for word in ("--rate", f"ads-{site}={RATE}")]
-    words = ["--policy", "no-adapt", "--round", "2", "--journal", str(journal), "--folder", str(tmp_path / "area")]
+    words = ["--policy", "no-adapt", "--round", "2", "--settle", "1", "--journal", str(journal)]
+    words += ["--folder", str(tmp_path / "area")]
     with (tmp_path / "out.log").open("wb") as out:
         running = subprocess.Popen(
             [sys.executable, "-m", "headway", "wan", "run", str(JOB), *words, *rates], stdout=out, stderr=out
@@ -105,5 +106,6 @@ def test_a_job_of_other_sites_is_refused_in_one_line(bed: WanTestbed, monkeypatc
     refused = CliRunner().invoke(app, ["wan", "run", str(JOB)])
     assert "expected sites of the testbed (a, b), not 'nowhere'" in str(refused.exception)
     monkeypatch.setenv("SITES", "a,b")
-    for words, says in (["--rate", "ads-a"], "SOURCE=ROWS"), (["--policy", "waps"], "one of"), (["--slots", "0"], "1 or more"):
+    wrong_words = [(["--rate", "ads-a"], "SOURCE=ROWS"), (["--policy", "waps"], "one of"), (["--slots", "0"], "1 or more")]
+    for words, says in wrong_words:
         assert says in str(CliRunner().invoke(app, ["wan", "run", str(JOB), *words]).exception)

@@ -20,7 +20,9 @@ def deliver(query: str) -> Callable[[Any, int], None]:
     RESULTS.mkdir(parents=True, exist_ok=True)
 
     def write(batch: Any, number: int) -> None:
-        rows = batch.selectExpr("unix_millis(window_end) as until", "int(split(campaign, ' ')[1]) as campaign", "views").collect()
+        rows = batch.selectExpr(
+            "unix_millis(window_end) as until", "int(split(campaign, ' ')[1]) as campaign", "views"
+        ).collect()
         half = RESULTS / f".{query}-{number}.half"
         half.write_text(json.dumps([row.asDict() for row in rows]))
         half.replace(RESULTS / f"{query}-{number}.json")
