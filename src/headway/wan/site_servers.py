@@ -31,7 +31,7 @@ class SiteSize:
     """How much each site has."""
 
     slots: int = 3  # tasks of the pipeline
-    cores: int = 1  # of its Spark application
+    cores: int = 4  # of its Spark application, as Spark counts them: a task that waits for a link holds one
     memory: str = "768m"
     broker_heap: str = "256m"
 

@@ -153,6 +153,10 @@ class AreaController:
     # ---- deciding
 
     def _ask(self, now: WallMs) -> None:
+        """Not before the pipeline has begun and is warm: a cold JVM looks like a stage with too few tasks."""
+        warm = self._changed_at != LONG_AGO and now - self._changed_at >= self.pace.calm.settle_ms
+        if not warm and not self.actuator.past:
+            return
         if self._round_at is None:
             self._round_at = now
         if now - self._round_at < self.pace.round_ms:

@@ -22,10 +22,10 @@ START_S, STOP_S = 90.0, 60.0
 def wan(
     arms: Annotated[str, typer.Option(help="Policies, with commas between them.")] = "wasp,no-adapt",
     seeds: Annotated[str, typer.Option(help="Seeds; for each one, all policies take their turn.")] = "1",
-    seconds: Annotated[int, typer.Option(help="For how long rows are sent.")] = 240,
+    seconds: Annotated[int, typer.Option(help="For how long rows are sent.")] = 180,
     change: Annotated[int, typer.Option(help="After so many seconds rates double and the link halves.")] = 60,
-    rate: Annotated[int, typer.Option(help="Rows a second of each site at first.")] = 1_500,
-    kbit: Annotated[int, typer.Option(help="Of each link, a second.")] = 1_000,
+    rate: Annotated[int, typer.Option(help="Rows a second of each site at first.")] = 300,
+    kbit: Annotated[int, typer.Option(help="Of each link, a second.")] = 900,
     round: Annotated[int, typer.Option(help="Seconds between two questions.")] = 10,
     partial: Annotated[bool, typer.Option("--partial", help="Allow plans that aggregate at the sources.")] = False,
     ledger: LedgerOption = LEDGER,

@@ -42,6 +42,7 @@ THIN = ("tokyo", "frankfurt")  # the link that is halved; results are wanted at 
 USD_PER_GB = 0.02
 UP_S, DRAIN_S, STOP_S = 300.0, 180.0, 90.0
 LAST_S, ON_TIME_S = 60, 10
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # six JVMs that live for minutes, on two cores
 Say = Callable[[str], None]
 
 
@@ -49,12 +50,13 @@ Say = Callable[[str], None]
 class WanLiveCase:
     """What is sent over what, and when that changes."""
 
-    seconds: int = 240  # for so long rows are sent
+    seconds: int = 180  # for so long rows are sent
     change: int = 60  # after so many, everything changes
-    rate: int = 1_500  # rows a second of each site, at first
-    kbit: int = 1_000  # of each link, at first
+    rate: int = 300  # rows a second of each site, at first
+    kbit: int = 900  # of each link, at first
     window_ms: int = 5_000
     round_s: int = 10
+    spike_s: int = 20
     partial: bool = False  # plans with partial aggregation at the sources may be chosen
 
     def streams(self, site: int, seed: int, epoch_ms: int) -> list[AdStream]:
@@ -165,12 +167,13 @@ def _pipeline(bed: WanTestbed, case: WanLiveCase, arm: str, folder: Path, say: S
     bed.save(state / "headway" / "wan.json")
     more = {
         "XDG_STATE_HOME": str(state), "SITES": ",".join((THIN[1], *(s for s in SITES if s != THIN[1]))),
-        "RESULTS": str(folder / "results"), "WINDOW_MS": str(case.window_ms), "PARTIAL": "yes" if case.partial else "no",
+        "SPARK_SUBMIT_OPTS": BRIEF, "SPARK_LAUNCHER_OPTS": BRIEF, "RESULTS": str(folder / "results"),
+        "WINDOW_MS": str(case.window_ms), "PARTIAL": "yes" if case.partial else "no",
     }  # fmt: skip
     rates = [word for site in SITES for word in ("--rate", f"ads-{site}={case.rate}")]
     command = [
         sys.executable, "-m", "headway", "wan", "run", str(JOB), "--policy", arm, "--round", str(case.round_s),
-        "--spike", str(case.round_s), "--settle", str(2 * case.round_s), "--usd-per-gb", str(USD_PER_GB),
+        "--spike", str(case.spike_s), "--settle", str(2 * case.round_s), "--usd-per-gb", str(USD_PER_GB),
         "--journal", str(folder / "journal.db"), "--folder", str(folder / "area"), *rates,
     ]  # fmt: skip
     say("starting three Spark applications and three brokers")
