@@ -69,7 +69,7 @@ def shown(bench: Bench, queries: int, rate: int, settle: float, seconds: float, 
 
 def _done(rt: Any) -> int:
     """Batches of all queries so far."""
-    return sum(query.last.number for query in rt.status().queries if query.last is not None)
+    return sum(query.batches for query in rt.status().queries)
 
 
 def _dashboard() -> psutil.Process:
