@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headway.cli import arguments, screen
-from headway.cli.explain_area import words
+from headway.dashboard.area_words import area_words
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import jars
 from headway.loop.journal import Journal
@@ -119,7 +119,7 @@ def _table(running: AreaRun) -> Table:
     until = area.delivered()
     lag = "-" if until is None else f"{time.time() - until / 1000:,.1f} s"
     last = area.actuator.last
-    told = "nothing was asked yet" if last is None else f"{words(last)}: {last.because}"
+    told = "nothing was asked yet" if last is None else f"{area_words(last)}: {last.because}"
     caption = (
         f"plan {record.plan} (generation {record.number}); results are {lag} behind; full links: {full}; "
         f"{running.wan_bytes / 1e6:,.1f} MB over links, {running.dollars:.4f} dollars\n{told}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from headway.cli.explain_area import words
+from headway.dashboard.area_words import area_words
 from headway.errors import HeadwayError
 from headway.loop.journal import JournalReader
 from headway.loop.questions.adaptation import ADAPTATION
@@ -157,7 +157,7 @@ def figures(found: list[DeliveredPane], seen: list[DeliveredPane], true: Views, 
 def decisions(journal: Path) -> list[str]:
     """Whatever was changed, in words."""
     found = [entry for entry in JournalReader(journal).entries(ADAPTATION) if not isinstance(entry.decided, Keep)]
-    return [f"{words(entry.decided)}: {entry.decided.because}; {entry.receipt}" for entry in found]
+    return [f"{area_words(entry.decided)}: {entry.decided.because}; {entry.receipt}" for entry in found]
 
 
 @contextmanager
