@@ -44,8 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if config.getoption("--without-kafka") and item.get_closest_marker("kafka"):
             item.add_marker(pytest.mark.skip("--without-kafka"))
         if (core := item.get_closest_marker("core")) is not None:  # for `tools/matrix.py`
-            given = getattr(getattr(item, "callspec", None), "params", {}).values()
-            channel = core.kwargs.get("channel", "python" if "python" in given else "jar")
+            values = getattr(getattr(item, "callspec", None), "params", {}).values()
+            channel = core.kwargs.get("channel", "python" if "python" in values else "jar")
             item.user_properties += [("promise", core.args[0]), ("channel", channel)]
     items.sort(key=_turn)
 

@@ -12,7 +12,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src"
 FILES = sorted(SRC.rglob("*.py"))
-LINES, METHODS, LONG, GIVEN = 300, 15, 50, 7
+LINES, METHODS, LONG, ARGUMENTS = 300, 15, 50, 7
 
 CALL = "users call it: each setting has a name, a default and a line of its docstring"
 REASONS: dict[str, str] = {
@@ -45,8 +45,8 @@ def too_large(text: str) -> Iterator[tuple[str, int]]:
         assert node.end_lineno is not None
         if (lines := node.end_lineno - node.lineno + 1) > LONG:
             yield f"{name}: lines", lines
-        if (given := _given(node)) > GIVEN:
-            yield f"{name}: arguments", given
+        if (arguments := _arguments_of(node)) > ARGUMENTS:
+            yield f"{name}: arguments", arguments
 
 
 def _named(node: ast.AST, within: str) -> Iterator[tuple[str, ast.ClassDef | Function]]:
@@ -63,13 +63,13 @@ def _pasted(part: ast.stmt) -> bool:
     return isinstance(part, ast.Assign) and isinstance(part.value, ast.Name)
 
 
-def _given(node: Function) -> int:
+def _arguments_of(node: Function) -> int:
     """How many arguments a function has. Those of a command are its options, which nobody gives by place."""
-    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    if any(arg.annotation is not None and "typer" in ast.unparse(arg.annotation) for arg in given):
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    if any(arg.annotation is not None and "typer" in ast.unparse(arg.annotation) for arg in arguments):
         return 0
     more = sum(arg is not None for arg in (node.args.vararg, node.args.kwarg))
-    return len([arg for arg in given if arg.arg not in ("self", "cls")]) + more
+    return len([arg for arg in arguments if arg.arg not in ("self", "cls")]) + more
 
 
 def test_nothing_is_too_large_to_be_read_at_once() -> None:

@@ -46,10 +46,10 @@ def _fault(node: ast.AST) -> str:
     """What is wrong with a call of `hw` or `rt`; nothing is said of other calls."""
     if not isinstance(node, ast.Call) or (found := _called(node.func)) is None:
         return ""
-    given = [None] * len(node.args)
+    arguments = [None] * len(node.args)
     named = {keyword.arg: None for keyword in node.keywords if keyword.arg is not None}
     try:
-        inspect.signature(found).bind(*given, **named)
+        inspect.signature(found).bind(*arguments, **named)
     except TypeError as error:
         return f"{ast.unparse(node)}: {error}"
     return ""
@@ -85,7 +85,9 @@ def test_a_wrong_argument_would_be_found() -> None:
     assert [bool(fault) for fault in map(_fault, calls) if fault] == [True, True]
 
 
-@pytest.mark.parametrize(("block", "words"), TYPED, ids=lambda given: given.id if isinstance(given, DocBlock) else None)
+@pytest.mark.parametrize(
+    ("block", "words"), TYPED, ids=lambda arguments: arguments.id if isinstance(arguments, DocBlock) else None
+)
 def test_commands_have_such_options(block: DocBlock, words: list[str]) -> None:
     match words[0]:
         case "headway":

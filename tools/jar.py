@@ -55,19 +55,19 @@ def _build(
     jar: Path,
     spark: list[Path],
     translate: Callable[[str], str],
-    given: Sequence[Path] = SOURCES,
+    files: Sequence[Path] = SOURCES,
     services: bytes = b"headway.Control\n",
 ) -> None:
     classpath = ":".join(map(str, [*spark, *connector()]))
     with tempfile.TemporaryDirectory() as place:
         out = Path(place, "classes")
-        sources = [Path(place, source.name) for source in given]
-        for path, source in zip(sources, given, strict=True):
+        sources = [Path(place, source.name) for source in files]
+        for path, source in zip(sources, files, strict=True):
             path.write_text(translate(source.read_text("utf-8")), "utf-8")
         command = ["javac", "--release", "17", "-proc:none", "-g:none", "-cp", classpath, "-d", str(out)]
         subprocess.run([*command, *map(str, sources)], check=True)
         entries = {
-            "META-INF/MANIFEST.MF": f"Manifest-Version: 1.0\r\nSources-SHA-256: {digest_of(given)[:32]}\r\n".encode(),
+            "META-INF/MANIFEST.MF": f"Manifest-Version: 1.0\r\nSources-SHA-256: {digest_of(files)[:32]}\r\n".encode(),
             SERVICES: services,
         } | {f.relative_to(out).as_posix(): f.read_bytes() for f in sorted(out.rglob("*.class"))}
     made = jar.with_suffix(".new")  # a JVM that runs goes on with the file it has opened

@@ -164,9 +164,9 @@ def top(browser: Any, path: Path) -> None:
 
 
 def main() -> None:
-    given = argparse.ArgumentParser(description=__doc__)
-    given.add_argument("--approximate", type=Path)
-    wanted = given.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--approximate", type=Path)
+    wanted = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         runtime(Path(folder) / "shop.db")
         of_runtime(browser, Path(folder) / "shop.db")

@@ -83,11 +83,11 @@ def _names(node: ast.stmt, path: Path) -> Iterator[str]:
         return
     for mark in node.decorator_list:
         if isinstance(mark, ast.Call) and ast.unparse(mark.func).rpartition(".")[2] == "query":
-            given = [*mark.args[:1], *(word.value for word in mark.keywords if word.arg == "name")]
-            if not given or (isinstance(given[0], ast.Constant) and given[0].value is None):
+            arguments = [*mark.args[:1], *(word.value for word in mark.keywords if word.arg == "name")]
+            if not arguments or (isinstance(arguments[0], ast.Constant) and arguments[0].value is None):
                 yield node.name
-            elif isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
-                yield given[0].value
+            elif isinstance(arguments[0], ast.Constant) and isinstance(arguments[0].value, str):
+                yield arguments[0].value
             else:
                 want = "a name written out in the file, or --query NAME for each query"
-                raise SettingError(f"{path}, line {mark.lineno}: name", ast.unparse(given[0]), want)
+                raise SettingError(f"{path}, line {mark.lineno}: name", ast.unparse(arguments[0]), want)

@@ -83,7 +83,7 @@ def test_bad_input_gets_one_line_and_exit_code_2(
 ) -> None:
     (tmp_path / "log").write_text("\n".join(event_log(MadeQuery(batches=3))))
     (tmp_path / "empty").mkdir()
-    given = [arg.format(log=tmp_path / "log", empty=tmp_path / "empty") for arg in args]
-    assert main(["advise", *given]) == 2
+    words = [arg.format(log=tmp_path / "log", empty=tmp_path / "empty") for arg in args]
+    assert main(["advise", *words]) == 2
     told = capfd.readouterr().err
     assert says in told and told.count("\n") == 1

@@ -33,7 +33,7 @@ def test_who_resigns_is_followed_at_once_and_writes_no_more(world: World, root: 
     assert not first.sure()
     world.until(lambda: any(isinstance(message, NodeChanged) for message in told), "the next is told")
     assert leads(second.turn()).epoch == 2
-    assert put(one, root, before, "films") == Deposed("epoch 1 is over: somebody else has been made leader")
+    assert put(one, root, before, "films") == Deposed("epoch 1 is over: another orchestrator has been made leader")
     assert first.turn() == Following("second"), "it stands again, at the end of the line"
 
 

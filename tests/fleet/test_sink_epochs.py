@@ -102,9 +102,9 @@ def test_outside_of_a_fleet_nothing_is_checked_and_no_store_is_touched(connect: 
 
 
 def test_what_is_built_for_a_fleet_has_its_epoch(connect: Connect) -> None:
-    with assigned("counts", 4) as given:
+    with assigned("counts", 4) as epochs:
         epoch = hw.epoch(connect)
-    assert (epoch.query, epoch.number) == ("counts", 4) and given[1:] == [epoch]
+    assert (epoch.query, epoch.number) == ("counts", 4) and epochs[1:] == [epoch]
     assert hw.epoch().number is None
 
 
@@ -115,9 +115,9 @@ def test_a_sink_without_the_table_is_an_error_and_not_a_pass(connect: Connect) -
 
 def test_a_sink_that_fences_by_itself_is_asked_to_when_its_query_is_taken_over() -> None:
     asked: list[str] = []
-    with assigned("counts", 3) as given:
+    with assigned("counts", 3) as epochs:
         fenced_by(asked.append)
-    assert [one.raise_in_stores() for one in given] == [False, True]
+    assert [one.raise_in_stores() for one in epochs] == [False, True]
     assert asked == ["counts"]
 
 

@@ -409,8 +409,8 @@ def test_a_look_at_a_query_whose_view_cannot_be_made_finds_none(monkeypatch: pyt
 
 def test_status_tells_how_much_of_a_sampled_input_is_taken_and_what_that_costs_us() -> None:
     controller = bare()
-    (given,) = SPEC.inputs
-    controller.take(Started(replace(SPEC, inputs=(replace(given, sampling=Everything()),))))
+    (source,) = SPEC.inputs
+    controller.take(Started(replace(SPEC, inputs=(replace(source, sampling=Everything()),))))
     controller.take(Asked("a", FRESH))
     controller.take(seen("a", 0, rows=10, timeless=0))
     (told,) = controller.status().queries[0].inputs

@@ -21,9 +21,9 @@ def stream(name: str = "rows", patience_ms: int = 200, **more: Any) -> InputView
     return InputView(name, patience_ms, **{"live": True, "frontier": EventMs(NOW - 50), "rows_per_s": 1_000.0, **more})
 
 
-def viewed(*given: Any, **more: Any) -> QueryView:
+def viewed(*arguments: Any, **more: Any) -> QueryView:
     """A view as its maker hands it out."""
-    return worked_out(QueryView(*given, **more))
+    return worked_out(QueryView(*arguments, **more))
 
 
 def again(view: QueryView, **changes: Any) -> QueryView:

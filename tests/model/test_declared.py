@@ -78,10 +78,10 @@ def test_all_of_ours_have_what_their_question_needs(question: str, name: str) ->
     checked(question, made(within="5 s") if name == "deadline" else made(), NEEDS[question], "a policy")
 
 
-@pytest.mark.parametrize("given", ["klink", None, 7, order.Klink])
-def test_what_is_no_policy_is_refused_in_one_line(given: Any) -> None:
+@pytest.mark.parametrize("value", ["klink", None, 7, order.Klink])
+def test_what_is_no_policy_is_refused_in_one_line(value: Any) -> None:
     with pytest.raises(SettingError, match="expected an order policy") as error:
-        checked("order", given, ORDER, "an order policy such as headway.order.Klink()")
+        checked("order", value, ORDER, "an order policy such as headway.order.Klink()")
     assert "\n" not in str(error.value)
 
 

@@ -18,11 +18,11 @@ def sampling(spark: Any, vector: Vector) -> Any:
     offset = jvm.headway.ControlOffset.of(text_of(ControlOffset(1, 1_000, True, vector.sampled)))
     types = spark.sparkContext._gateway.new_array(jvm.java.lang.Class, 1)
     types[0] = offset.getClass()
-    given = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)
-    given[0] = offset
+    arguments = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)
+    arguments[0] = offset
     made = offset.getClass().getClassLoader().loadClass("headway.Sampling").getDeclaredMethod("of", types)
     made.setAccessible(True)
-    return made.invoke(None, given)
+    return made.invoke(None, arguments)
 
 
 def answered(spark: Any, vector: Vector) -> Answer:

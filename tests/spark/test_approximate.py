@@ -260,7 +260,7 @@ def test_after_a_restart_what_was_known_of_the_stream_is_known(spark: Any, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("arguments", "words"),
     [
         ({"error": 0}, ["approximate.error = 0", "between 0 and 1"]),
         ({"error": 1.0}, ["approximate.error = 1.0"]),
@@ -280,9 +280,9 @@ def test_after_a_restart_what_was_known_of_the_stream_is_known(spark: Any, tmp_p
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
-def test_what_cannot_be_asked_for_is_refused_in_a_line(stage: Stage, given: dict[str, Any], words: list[str]) -> None:
+def test_what_cannot_be_asked_for_is_refused_in_a_line(stage: Stage, arguments: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(hw.HeadwayError) as error:
-        stage.rt.approximate(stage.raw("a"), "ts", **given)
+        stage.rt.approximate(stage.raw("a"), "ts", **arguments)
     text = str(error.value)
     assert "\n" not in text and all(word in text for word in words), text
 

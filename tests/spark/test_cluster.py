@@ -178,12 +178,12 @@ def test_executors_are_killed_and_a_worker_is_lost_and_results_are_exact(cluster
         driver.kill()
 
 
-def on_cluster(cluster: StandaloneCluster, folder: Path, *args: str, **given: Any) -> tuple[dict[str, Any], str]:
+def on_cluster(cluster: StandaloneCluster, folder: Path, *args: str, **options: Any) -> tuple[dict[str, Any], str]:
     """`spark-submit` in client mode, which is the only one that Spark has for Python on such a cluster."""
     small = [part for key, value in SMALL.items() for part in ("--conf", f"{key}={value}")]
     own = environment(folder) | {"PYSPARK_PYTHON": bare_python(folder), "TMPDIR": str(folder)}
     changed: dict[str, Any] = {key: value for key, value in own.items() if os.environ.get(key) != value}
-    return submitted(folder, *small, *args, master=cluster.url, **changed, **given)
+    return submitted(folder, *small, *args, master=cluster.url, **changed, **options)
 
 
 @pytest.mark.spark

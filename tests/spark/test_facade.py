@@ -21,8 +21,8 @@ def test_every_call_says_what_it_does_and_names_its_settings(name: str) -> None:
     if isinstance(found, property):
         return
     assert found.__module__ == Runtime.__module__, "its signature stands where users look for it"
-    given = [p for p in inspect.signature(found).parameters.values() if p.name != "self"]
-    assert all(p.annotation is not p.empty for p in given)
+    parameters = [p for p in inspect.signature(found).parameters.values() if p.name != "self"]
+    assert all(p.annotation is not p.empty for p in parameters)
 
 
 def test_the_policy_is_exchanged_by_a_message_and_not_by_an_assignment() -> None:

@@ -45,7 +45,7 @@ class Jvm:
         self.process.wait()
 
 
-class Told(list[Reached]):
+class ReachedBook(list[Reached]):
     """What the controller would have been told."""
 
     def post(self, message: Message) -> None:
@@ -80,12 +80,12 @@ def java() -> Iterator[Any]:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def told() -> ReachedBook:
+    return ReachedBook()
 
 
 @pytest.fixture
-def watch(java: Any, told: Told) -> Iterator[PartitionWatch]:
+def watch(java: Any, told: ReachedBook) -> Iterator[PartitionWatch]:
     made = PartitionWatch(java, told.post)
     yield made
     made.close()
@@ -125,7 +125,7 @@ def write(address: str, topic: str, rows: int, partition: int = 0) -> None:
     assert producer.flush(30) == 0
 
 
-def test_a_topic_that_is_deleted_hides_no_other_and_is_gone(watch: PartitionWatch, told: Told, kafka: str) -> None:
+def test_a_topic_that_is_deleted_hides_no_other_and_is_gone(watch: PartitionWatch, told: ReachedBook, kafka: str) -> None:
     topics.create(kafka, "kept", 2)
     topics.create(kafka, "doomed", 2)
     write(kafka, "kept", 7)
@@ -137,7 +137,7 @@ def test_a_topic_that_is_deleted_hides_no_other_and_is_gone(watch: PartitionWatc
     told.steadily(kept, {0: 7, 1: 0})
 
 
-def test_a_topic_that_is_made_again_is_seen_from_its_beginning(watch: PartitionWatch, told: Told, kafka: str) -> None:
+def test_a_topic_that_is_made_again_is_seen_from_its_beginning(watch: PartitionWatch, told: ReachedBook, kafka: str) -> None:
     topics.create(kafka, "again", 2)
     write(kafka, "again", 50)
     wanted, log = reading(kafka, "again"), Partitions()
@@ -153,7 +153,7 @@ def test_a_topic_that_is_made_again_is_seen_from_its_beginning(watch: PartitionW
     assert log.total == 3
 
 
-def test_partitions_and_topics_that_come_later_are_seen(watch: PartitionWatch, told: Told, kafka: str) -> None:
+def test_partitions_and_topics_that_come_later_are_seen(watch: PartitionWatch, told: ReachedBook, kafka: str) -> None:
     topics.create(kafka, "grows-1", 1)
     wanted = reading(kafka, None, pattern="grows-[0-9]")
     assert watch.add(wanted) == 1
@@ -165,7 +165,7 @@ def test_partitions_and_topics_that_come_later_are_seen(watch: PartitionWatch, t
 
 
 def test_a_partition_without_a_leader_is_told_as_mute_and_the_others_as_ever(
-    watch: PartitionWatch, other: broker.Broker, second: broker.Broker, told: Told
+    watch: PartitionWatch, other: broker.Broker, second: broker.Broker, told: ReachedBook
 ) -> None:
     from confluent_kafka.admin import NewTopic
 
@@ -191,7 +191,9 @@ def test_a_partition_without_a_leader_is_told_as_mute_and_the_others_as_ever(
     told.steadily(wanted, {0: 8, 1: None}, looks=15)
 
 
-def test_a_broker_that_hangs_is_away_and_is_heard_again(watch: PartitionWatch, told: Told, other: broker.Broker) -> None:
+def test_a_broker_that_hangs_is_away_and_is_heard_again(
+    watch: PartitionWatch, told: ReachedBook, other: broker.Broker
+) -> None:
     topics.create(other.address, "hangs", 2)
     wanted = reading(other.address, "hangs")
     watch.add(wanted)
@@ -228,7 +230,7 @@ def test_a_group_that_hangs_keeps_nobody_and_hears_the_newest_in_the_end(java: A
     reader.close()
 
 
-def test_one_broker_waits_for_no_other(java: Any, other: broker.Broker, told: Told, kafka: str) -> None:
+def test_one_broker_waits_for_no_other(java: Any, other: broker.Broker, told: ReachedBook, kafka: str) -> None:
     topics.create(other.address, "slow", 1)
     topics.create(kafka, "swift", 1)
     slow, swift = reading(other.address, "slow"), reading(kafka, "swift")
@@ -251,7 +253,7 @@ def test_one_broker_waits_for_no_other(java: Any, other: broker.Broker, told: To
         watch.close()
 
 
-def test_to_close_it_does_not_take_a_broker_that_answers(java: Any, other: broker.Broker, told: Told) -> None:
+def test_to_close_it_does_not_take_a_broker_that_answers(java: Any, other: broker.Broker, told: ReachedBook) -> None:
     topics.create(other.address, "closed", 1)
     watch, wanted = PartitionWatch(java, told.post), reading(other.address, "closed")
     watch.add(wanted)
@@ -263,7 +265,7 @@ def test_to_close_it_does_not_take_a_broker_that_answers(java: Any, other: broke
 
 
 def test_what_goes_wrong_in_a_look_is_said_once_and_ends_nothing(
-    java: Any, told: Told, kafka: str, capfd: pytest.CaptureFixture[str]
+    java: Any, told: ReachedBook, kafka: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     topics.create(kafka, "wrong", 1)
     broken = threading.Event()
@@ -287,7 +289,7 @@ def test_what_goes_wrong_in_a_look_is_said_once_and_ends_nothing(
 
 
 def test_when_the_jvm_is_gone_the_watcher_says_so_and_ends(
-    told: Told, kafka: str, capfd: pytest.CaptureFixture[str]
+    told: ReachedBook, kafka: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     topics.create(kafka, "orphaned", 1)
     doomed = Jvm()

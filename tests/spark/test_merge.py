@@ -30,23 +30,23 @@ INTERLEAVINGS = 3
 
 @pytest.mark.core("streams in the order of their time: rt.merge")
 def test_all_interleavings_of_the_same_rows_give_the_same_sequences(spark: Any, tmp_path: Path) -> None:
-    given = streams(seed=0)
+    data = streams(seed=0)
     found = [sequences(spark, tmp_path / str(seed), seed, batches=3) for seed in range(INTERLEAVINGS)]
     assert all(other == found[0] for other in found[1:])
-    assert {key: [v for _, _, v, *_ in rows] for key, rows in found[0].items()} == truth(given)
+    assert {key: [v for _, _, v, *_ in rows] for key, rows in found[0].items()} == truth(data)
     assert all(n == i + 1 and not late for rows in found[0].values() for i, (n, _, _, _, late, _) in enumerate(rows))
 
 
 def test_a_query_that_is_stopped_in_the_middle_goes_on_as_if_it_had_not_been(spark: Any, tmp_path: Path) -> None:
-    given = streams(seed=0)
-    batches = list(interleaving(given, seed=5, batches=3))
+    data = streams(seed=0)
+    batches = list(interleaving(data, seed=5, batches=3))
     for part in (batches[:2], batches[2:]):
-        driven = DrivenQuery(spark, tmp_path, len(given))
+        driven = DrivenQuery(spark, tmp_path, len(data))
         driven.start(merged(driven), "stopped")
         driven.run(part)
         driven.stop()
     rows = in_order(driven.results())
-    assert {key: [v for _, _, v, *_ in mine] for key, mine in rows.items()} == truth(given)
+    assert {key: [v for _, _, v, *_ in mine] for key, mine in rows.items()} == truth(data)
     assert all(n == i + 1 and not late for mine in rows.values() for i, (n, _, _, _, late, _) in enumerate(mine))
     assert held(spark, tmp_path / "checkpoint") == {}
 
@@ -157,11 +157,11 @@ def test_bad_input_gets_one_line(spark: Any, rt: hw.Runtime, change: dict[str, A
         "named": [one, one.selectExpr("timestamp", "value", "1 as late")],
         "none": [],
     }
-    given = {"on": "value", "time": "timestamp", "step": number, "output": OUTPUT, **change}
-    second = one if given["on"] == "list" else one.drop("word")
-    streams = pairs.get(given.pop("streams", ""), [one, second])
+    data = {"on": "value", "time": "timestamp", "step": number, "output": OUTPUT, **change}
+    second = one if data["on"] == "list" else one.drop("word")
+    streams = pairs.get(data.pop("streams", ""), [one, second])
     with pytest.raises(hw.SettingError, match=says) as error:
-        rt.merge(streams, **given)
+        rt.merge(streams, **data)
     assert "\n" not in str(error.value)
 
 

@@ -30,14 +30,14 @@ rows = st.lists(
 )
 
 
-def arrays(given: list[Given], missing: tuple[int, ...] = ()) -> dict[str, Any] | None:
-    if not given:
+def arrays(rows: list[Given], missing: tuple[int, ...] = ()) -> dict[str, Any] | None:
+    if not rows:
         return None
-    at, source, keys, values = (list(x) for x in zip(*given, strict=True))
+    at, source, keys, values = (list(x) for x in zip(*rows, strict=True))
     return {
-        AT: np.array(at), SOURCE: np.array(source), HASH: np.array([crc32(repr(g).encode()) for g in given]),
+        AT: np.array(at), SOURCE: np.array(source), HASH: np.array([crc32(repr(g).encode()) for g in rows]),
         "k": np.array(keys, dtype=object), "v": np.array(values), "ts": np.array(at),
-        NULL + "v": np.array([i in missing for i in range(len(given))]),
+        NULL + "v": np.array([i in missing for i in range(len(rows))]),
     }  # fmt: skip
 
 
@@ -64,31 +64,31 @@ def by_key(out: list[Any]) -> dict[str, list[Any]]:
 
 
 @given(rows, st.integers(0, 1_000), st.integers(1, 6))
-def test_any_cut_into_batches_gives_the_same_results_while_no_row_is_late(given: list[Given], seed: int, cuts: int) -> None:
-    whole, left = run([(given, 41)])
+def test_any_cut_into_batches_gives_the_same_results_while_no_row_is_late(rows: list[Given], seed: int, cuts: int) -> None:
+    whole, left = run([(rows, 41)])
     dice = random.Random(seed)
-    ordered, batches = sorted(given), []
-    ends = sorted(dice.randrange(len(given) + 1) for _ in range(cuts))
-    for begin, end in zip([0, *ends], [*ends, len(given)], strict=True):
+    ordered, batches = sorted(rows), []
+    ends = sorted(dice.randrange(len(rows) + 1) for _ in range(cuts))
+    for begin, end in zip([0, *ends], [*ends, len(rows)], strict=True):
         new = ordered[begin:end]
         dice.shuffle(new)
         # Up to the oldest row that is still to come, and not beyond.
-        batches.append((new, ordered[end][0] // 1000 if end < len(given) else 41))
+        batches.append((new, ordered[end][0] // 1000 if end < len(rows) else 41))
     cut, rest = run(batches)
     assert by_key(cut) == by_key(whole)
     assert not any(late for _, _, late, _ in cut)
     assert left.held is None and rest.held is None
     for key, results in by_key(whole).items():
-        assert len(results) == sum(k == key for _, _, k, _ in given)
+        assert len(results) == sum(k == key for _, _, k, _ in rows)
         moments = [seen[-1][:2] for _, seen, _, _ in results]
         assert moments == sorted(moments)
 
 
 @given(st.lists(st.tuples(rows, st.integers(0, 41)), max_size=6))
-def test_every_row_comes_once_and_is_late_exactly_if_a_watermark_had_passed_it(given: list[tuple[list[Given], int]]) -> None:
+def test_every_row_comes_once_and_is_late_exactly_if_a_watermark_had_passed_it(rows: list[tuple[list[Given], int]]) -> None:
     out, passed, expected = [], 0, []
     bucket = Bucket(LAYOUT.spread, LAYOUT.shape)
-    for new, watermark in [*given, ([], 41)]:
+    for new, watermark in [*rows, ([], 41)]:
         expected += [(k, v, passed if at < passed * 1000 else None) for at, _, k, v in new]
         results, bucket = advance(LAYOUT, fold, bucket, arrays(new), max(passed, watermark))
         lates = [late for k in "ab" for key, _, late, _ in results if key == k]
@@ -105,16 +105,16 @@ def test_every_row_comes_once_and_is_late_exactly_if_a_watermark_had_passed_it(g
 
 @tried(50)
 @given(rows, st.integers(1, 41), st.integers(0, 20))
-def test_a_key_is_forgotten_after_the_same_silence_wherever_a_batch_ends(given: list[Given], cut: int, silence: int) -> None:
+def test_a_key_is_forgotten_after_the_same_silence_wherever_a_batch_ends(rows: list[Given], cut: int, silence: int) -> None:
     layout = replace(LAYOUT, forget_us=silence * 1000)
-    early = [row for row in given if row[0] < cut * 1000]
-    whole, _ = run([(given, 41)], layout)
-    halves, _ = run([(early, cut), ([row for row in given if row not in early], 41)], layout)
+    early = [row for row in rows if row[0] < cut * 1000]
+    whole, _ = run([(rows, 41)], layout)
+    halves, _ = run([(early, cut), ([row for row in rows if row not in early], 41)], layout)
     assert by_key(halves) == by_key(whole)
     for _, seen, _, _ in whole:
         gaps = [(b[0] - a[0]).total_seconds() * 1000 for a, b in pairwise(seen)]
         assert all(gap <= silence for gap in gaps)
-    assert run([(given, 41), ([], 41 + 41 + silence)], layout)[1].known == {}
+    assert run([(rows, 41), ([], 41 + 41 + silence)], layout)[1].known == {}
 
 
 def test_nothing_stays_none_and_numbers_stay_whole() -> None:

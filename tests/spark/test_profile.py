@@ -19,11 +19,11 @@ def bare(spark: Any) -> Any:
     return spark.newSession()
 
 
-def settings_of(spark: Any, folder: Path, **given: Any) -> tuple[dict[str, str], int]:
+def settings_of(spark: Any, folder: Path, **settings: Any) -> tuple[dict[str, str], int]:
     """What a query that was started in this session goes by, and the tasks of its plan that read."""
     with hw.Runtime(spark, journal=folder / "journal.db") as rt:
         rows = spark.readStream.format("rate").option("numPartitions", 3).load()
-        counts = rt.watermark(rows, "timestamp", "1 second", **given).groupBy("value").count()
+        counts = rt.watermark(rows, "timestamp", "1 second", **settings).groupBy("value").count()
         writer = counts.writeStream.format("noop").outputMode("update")
         query = rt.start(writer, name="rates", checkpoint=str(folder / "checkpoint"))
         found = of(query._jsq.streamingQuery().sparkSessionForStream().conf())

@@ -176,10 +176,10 @@ def test_a_file_system_that_is_not_there_is_one_line(spark: Any) -> None:
 
 
 def test_an_expiry_that_is_none_is_one_line(spark: Any) -> None:
-    for given in ("soon", "10 ms"):
-        spark.conf.set(EXPIRY, given)
+    for text in ("soon", "10 ms"):
+        spark.conf.set(EXPIRY, text)
         try:
-            with pytest.raises(SettingError, match=f"{EXPIRY} = '{given}': expected"):
+            with pytest.raises(SettingError, match=f"{EXPIRY} = '{text}': expected"):
                 SessionLeasing(spark)
         finally:
             spark.conf.unset(EXPIRY)

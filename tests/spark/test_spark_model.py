@@ -122,7 +122,7 @@ class Model:
         self.done[ran.batch] = (ran.batch, out, len({end for end, _ in ran.refused}), ran.swept)
 
     def _settle(self, inputs: dict[str, Given]) -> None:
-        rows = [ModelRow(k, name, None if e is None else BASE + e) for name, given in inputs.items() for k, e in given]
+        rows = [ModelRow(k, name, None if e is None else BASE + e) for name, pairs in inputs.items() for k, e in pairs]
         self.seen += len(rows)
         while self.spark.wants({"rows": self.seen}) and (rows or self.spark.log):
             self.before = copy.deepcopy(self.spark)

@@ -33,8 +33,8 @@ def test_two_queries_and_a_running_dashboard(tmp_path: Path, capsys: pytest.Capt
         process.send_signal(signal.SIGINT)  # Ctrl-C
         process.wait(60)
     for words in (explain, replay):
-        given = [str(tmp_path / word) if word.endswith(".db") else word for word in words[1:]]
-        assert main(given) == 0
+        arguments = [str(tmp_path / word) if word.endswith(".db") else word for word in words[1:]]
+        assert main(arguments) == 0
         assert "sensors at" in capsys.readouterr().out or words is replay
 
 

@@ -39,7 +39,7 @@ def query(n: int = 3, **more: object) -> GeoQuery:
         ((A, B, replace(MID, window_ms=0), SINK), "without one it never knows that its inputs are complete"),
         ((A, replace(B, progress=False), MID, SINK), "no window ends while one of them says nothing of its progress"),
         ((A, B, replace(MID, inputs=("a", "c")), SINK), "expected one of a, b, mid, sink"),
-        ((A, B, replace(MID, inputs=("a",)), SINK), "what nobody reads need not be made"),
+        ((A, B, replace(MID, inputs=("a",)), SINK), "what is not read need not be made"),
         ((A, A, MID, SINK), "each name once"),
         ((A, B, Stage("c", "stateless"), replace(MID, inputs=("a", "b", "c")), SINK), "only sources have none"),
         ((A, B, MID, SINK, Stage("more", "sink", ("sink",))), "no stage behind a sink"),

@@ -75,9 +75,9 @@ def _told(reader: JobReader, windows: list[str] | tuple[str, ...], delays: list[
         for query in _meant(reader, name):
             reader.plans[query] = replace(reader.plans.get(query, PlanFacts()), deadlines=deadlines)
     for text in delays:
-        name, given = _named(text)
+        name, delay = _named(text)
         for query in _meant(reader, name):
-            reader.plans[query] = replace(reader.plans.get(query, PlanFacts()), delay_ms=duration_ms("delay", given))
+            reader.plans[query] = replace(reader.plans.get(query, PlanFacts()), delay_ms=duration_ms("delay", delay))
 
 
 def _named(text: str) -> tuple[str | None, str]:

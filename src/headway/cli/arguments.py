@@ -49,10 +49,10 @@ def memory(text: str) -> str:
     return text
 
 
-def cores(given: int | None) -> int:
-    if given is not None:
-        at_least("cores", given, 1)
-    return given or os.cpu_count() or 1
+def cores(count: int | None) -> int:
+    if count is not None:
+        at_least("cores", count, 1)
+    return count or os.cpu_count() or 1
 
 
 def new_file(key: str, path: Path) -> Path:

@@ -76,7 +76,7 @@ def _telemetry(glance: Glance, endpoint: str) -> "TelemetrySender":
 
 
 def _application() -> Callable[[Glance, str | None], ASGI]:
-    """The pages; they need packages that not everybody has."""
+    """The pages; they need packages that are not always installed."""
     try:
         import fastapi  # noqa: F401
         import prometheus_client  # noqa: F401

@@ -24,7 +24,7 @@ def fleet_account(journal: JournalReader, query: str, at: WallMs | None = None) 
         return
     yield f"{query} at {clock(WallMs(notes[-1][0]) if found is None else found[0].at, date=True)}"
     if found is None:
-        yield "  decided   nothing: somebody asked, or its node was lost"
+        yield "  decided   nothing: a user asked, or its node was lost"
     else:
         yield from _decision(journal, query, *found)
     for moment, text in notes[-MOST_NOTES:]:

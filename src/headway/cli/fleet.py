@@ -161,8 +161,8 @@ def upgrade(
     well = True
     with _client(orchestrator, token_file, ca) as client:
         for name in names:
-            given = (agreed.timeout_ms, agreed.on_timeout, agreed.trial, partitions)
-            wanted = UpgradeWanted(secrets.token_hex(8), name, str(file), text, *given)
+            settings = (agreed.timeout_ms, agreed.on_timeout, agreed.trial, partitions)
+            wanted = UpgradeWanted(secrets.token_hex(8), name, str(file), text, *settings)
             _accepted(client.ask("upgrade", wanted))
             well = _ended_well(client, name, wanted.id) and well
     if not well:
@@ -265,7 +265,7 @@ def _asked_to_end(over: threading.Event) -> None:
 
 
 def _watch_over(fleet: LocalFleet, over: threading.Event) -> None:
-    """Until it is asked to end. Who dies is told of, once: that is what a fleet is tried out for."""
+    """Until it is asked to end. A process that dies is told of, once: that is what a fleet is tried out for."""
     known = set(fleet.alive)
     try:
         while not over.wait(1.0):

@@ -60,9 +60,9 @@ class FleetPart:
         return connected(self._zookeeper or "", f"node {self._name}", tell, self._secret, self._session_ms)
 
 
-def connected(zookeeper: str, who: str, tell: Tell, secret: str | None, session_ms: int) -> Session:
-    """A session with ZooKeeper, for whoever takes part in a fleet."""
-    return open_session(zookeeper, named_here(who), timeout_ms=session_ms, tell=tell, secret=secret)
+def connected(zookeeper: str, label: str, tell: Tell, secret: str | None, session_ms: int) -> Session:
+    """A session with ZooKeeper, for a process that takes part in a fleet."""
+    return open_session(zookeeper, named_here(label), timeout_ms=session_ms, tell=tell, secret=secret)
 
 
 def place(key: str, path: str) -> str:

@@ -28,14 +28,14 @@ START_S = 240.0  # for all Sparks together, on a slow machine
 LOOK_S = 0.5
 TICK_MS = 500  # of ZooKeeper
 ORCHESTRATOR_SESSION_MS = 3_000  # so that another one is the primary 4 s after a kill -9
-NODE_SESSION_MS = 10_000  # whoever loses its session starts its queries anew: a busy machine is no reason to
+NODE_SESSION_MS = 10_000  # a node that loses its session starts its queries anew: a busy machine is no reason to
 ORCHESTRATORS = ("o1", "o2")
 KEEPER = "up"  # the process that waits, if any does
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFleet:
-    """What was started, as it is written down: whoever reads it can end all of it."""
+    """What was started, as it is written down: a reader can end all of it."""
 
     folder: str
     members: dict[str, ServerProcess] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class LocalFleet:
         return replace(self, members={**self.members, name: member})
 
     def save(self) -> None:
-        """At once whole, or not at all: who is killed meanwhile leaves the last note."""
+        """At once whole, or not at all: a process that is killed meanwhile leaves the last note."""
         half = note().with_suffix(".half")
         half.write_text(json.dumps({"folder": self.folder, "members": {n: asdict(m) for n, m in self.members.items()}}))
         half.replace(note())

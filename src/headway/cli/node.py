@@ -160,9 +160,9 @@ def _made_up(name: str) -> str:
     return token
 
 
-def _settings(given: list[str]) -> dict[str, str]:
-    pairs = [one.partition("=") for one in given]
-    for text, (key, equals, _) in zip(given, pairs, strict=True):
+def _settings(texts: list[str]) -> dict[str, str]:
+    pairs = [one.partition("=") for one in texts]
+    for text, (key, equals, _) in zip(texts, pairs, strict=True):
         if not key.strip() or not equals:
             raise SettingError("conf", text, "KEY=VALUE")
     return {key.strip(): value for key, _, value in pairs}

@@ -87,12 +87,12 @@ def _wait(running: "OrchestratorProcess") -> None:
             signal.signal(kind, handler)
 
 
-def _pipelines(given: Path | None, checkpoints: str) -> Path:
+def _pipelines(wanted: Path | None, checkpoints: str) -> Path:
     """A folder that is there, on a disk: a node loads files, and Python knows no other file system."""
     local = checkpoints.removeprefix("file://")
-    if given is None and "://" in local:
+    if wanted is None and "://" in local:
         raise SettingError("pipelines", None, f"a folder on a disk that all nodes see, since {checkpoints} is none")
-    folder = Path(local).parent / "pipelines" if given is None else given
+    folder = Path(local).parent / "pipelines" if wanted is None else wanted
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

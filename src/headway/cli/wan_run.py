@@ -128,9 +128,9 @@ def _table(running: AreaRun) -> Table:
     return table
 
 
-def _rates(given: list[str]) -> dict[str, float]:
+def _rates(texts: list[str]) -> dict[str, float]:
     found = {}
-    for text in given:
+    for text in texts:
         name, equals, rows = text.partition("=")
         try:
             found[name] = float(rows)

@@ -100,9 +100,9 @@ def _add_answers(app: "FastAPI", desk: PageDesk) -> None:
     from fastapi import Request, Response
     from fastapi.concurrency import run_in_threadpool
 
-    async def answered(work: Callable[..., Any], *given: Any) -> Response:
+    async def answered(work: Callable[..., Any], *arguments: Any) -> Response:
         try:
-            said, status = await run_in_threadpool(work, *given), 200
+            said, status = await run_in_threadpool(work, *arguments), 200
         except HeadwayError as error:
             status = next((code for kind, code in CODES.items() if isinstance(error, kind)), 400)
             said = {"error": " ".join(str(error).split())}

@@ -41,13 +41,13 @@ def approximate_page(books: Iterable[QueryBook]) -> list[dict[str, Any]]:
 
 
 def policy_named(text: str) -> Any:
-    """The sampling policy that a journal names, `Aion(error=0.01)`, or None: it may be somebody else's."""
+    """The sampling policy that a journal names, `Aion(error=0.01)`, or None: it may be a user's own."""
     try:
         call = ast.parse(text if text.endswith(")") else f"{text}()", mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
             return None
         kind = getattr(sampling, call.func.id, None)
-        settings = {given.arg: ast.literal_eval(given.value) for given in call.keywords if given.arg is not None}
+        settings = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg is not None}
         return None if kind is None else kind(**settings)
     except (SyntaxError, ValueError, TypeError):
         return None

@@ -1,6 +1,6 @@
 """What is kept in memory of each query: its newest batches, windows and decisions. Bounded, however long the journal is.
 
-`Book.take...` is told line after line, in the journal's order. Who reads them, from where and how often, is elsewhere.
+`Book.take...` is told line after line, in the journal's order. How they are read, from where and how often, is elsewhere.
 """
 
 from bisect import bisect_left
@@ -20,7 +20,7 @@ from headway.model.view import QueryView
 MOST_BATCHES, MOST_WINDOWS, MOST_WAITS = 300, 600, 500
 MOST_QUERIES = 5_000
 MOST_NOTES = 1_000
-LEFT, FAILED, ASIDE = "left: ", "failed: ", "put aside"
+LEFT, FAILED, PUT_ASIDE = "left: ", "failed: ", "put aside"
 
 
 @dataclass
@@ -133,7 +133,7 @@ class Book:
     def take_note(self, line: NoteLine) -> None:
         self._saw(line.at)
         self.notes.append(line)
-        if line.query and line.text.startswith((LEFT, FAILED, ASIDE)):
+        if line.query and line.text.startswith((LEFT, FAILED, PUT_ASIDE)):
             self.of(line.query).ended = line
 
     def _take_window(self, book: QueryBook, window: WindowOut) -> None:
@@ -159,7 +159,7 @@ class Book:
 
 
 def told_of(text: str) -> Any:
-    """What was decided, or None: a question that somebody else has added may answer in kinds that are unknown here."""
+    """What was decided, or None: a question that a user has added may answer in kinds that are unknown here."""
     try:
         return codec.told(text)
     except (KeyError, TypeError, ValueError):
@@ -181,4 +181,4 @@ def ended_as(book: QueryBook) -> str | None:
     if book.ended is None:
         return None
     text = book.ended.text
-    return "failed" if text.startswith(FAILED) else "put aside" if text.startswith(ASIDE) else "ended"
+    return "failed" if text.startswith(FAILED) else "put aside" if text.startswith(PUT_ASIDE) else "ended"

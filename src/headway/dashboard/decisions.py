@@ -27,15 +27,15 @@ EFFECT_MS = 60_000  # for how long after a decision its effect is looked at
 def page(file: JournalFile, book: Book, wanted: dict[str, str]) -> dict[str, Any]:
     """`before` and `after` are lines, `at` a moment; `question`, `query` and `kind` say which. The newest come first."""
     most = min(PAGE, _number(wanted, "limit", PAGE) or PAGE)
-    where, given = _which(wanted)
+    where, arguments = _which(wanted)
     if (after := _number(wanted, "after")) is not None:
-        found = file.decision_lines(f"id > ? and {where} order by id", (after, *given), most)[::-1]
+        found = file.decision_lines(f"id > ? and {where} order by id", (after, *arguments), most)[::-1]
     else:
         before = _number(wanted, "before")
         if (at := _number(wanted, "at")) is not None:
             before = id_at(file, "entries", at + 1)
         found = file.decision_lines(
-            f"id < ? and {where} order by id desc", (1 << 62 if before is None else before, *given), most
+            f"id < ? and {where} order by id desc", (1 << 62 if before is None else before, *arguments), most
         )
     first, last = file.all("select coalesce(min(id), 0), coalesce(max(id), 0) from entries")[0]
     ends = file.all("select at from entries where id in (?, ?) order by id", (first, last))
@@ -48,18 +48,18 @@ def page(file: JournalFile, book: Book, wanted: dict[str, str]) -> dict[str, Any
 
 
 def _which(wanted: dict[str, str]) -> tuple[str, list[Any]]:
-    conditions, given = ["1"], list[Any]()
+    conditions, arguments = ["1"], list[Any]()
     if question := wanted.get("question"):
         if question not in QUESTIONS:
             raise SettingError("question", question, f"one of {', '.join(QUESTIONS)}")
         conditions.append("question = ?")
-        given.append(question)
+        arguments.append(question)
     if query := wanted.get("query"):
         conditions.append("query = ?")
-        given.append(query)
+        arguments.append(query)
     if wanted.get("kind") == "news":  # without holds, which are what is most often decided
         conditions.append("kind != 'hold'")
-    return " and ".join(conditions), given
+    return " and ".join(conditions), arguments
 
 
 def _number(wanted: dict[str, str], key: str, default: int | None = None) -> int | None:

@@ -21,7 +21,7 @@ def wall_ms() -> int:
 
 
 class Glance:
-    """What is known, kept up to date by `look`. Whoever reads it holds its lock."""
+    """What is known, kept up to date by `look`. A reader holds its lock."""
 
     def __init__(self, journal: Path, target_ms: int = 1_000, now: Callable[[], int] = wall_ms) -> None:
         self.journal, self._now = journal, now
@@ -82,7 +82,7 @@ class Glance:
 
     @property
     def now(self) -> int:
-        """The moment that is shown: now, while somebody writes; else that of the newest line."""
+        """The moment that is shown: now, while the journal is written; else that of the newest line."""
         return self._now() if self.live else self.newest
 
     @property

@@ -1,7 +1,7 @@
 """Who may look, and what a browser may do with what it gets.
 
 Every answer says that scripts and styles come from here alone, and that nothing is fetched from elsewhere: a name that looks
-like HTML is text, and stays so. Beyond loopback nobody sees anything without the token.
+like HTML is text, and stays so. Beyond loopback nothing is shown without the token.
 """
 
 import hashlib
@@ -42,17 +42,17 @@ class PageGuard:
         if scope["type"] != "http":
             return
         answer = _Answer(send)
-        given = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope.get("headers", ())}
         if len(scope.get("query_string", b"")) > MOST_QUERY:
             await answer.text(414, "this address is too long")
         elif self.token is None:
-            if _host(given.get("host", "")) in OURS:
+            if _host(headers.get("host", "")) in OURS:
                 await self._read(scope, receive, answer)
             else:
                 await answer.text(403, "without a token this answers to localhost alone: start it with --token-file FILE")
         elif scope["path"] == "/login" and scope["method"] == "POST":
             await self._log_in(receive, answer, scope.get("scheme") == "https")
-        elif scope["path"] in OPEN or self._knows(given):
+        elif scope["path"] in OPEN or self._knows(headers):
             await self._read(scope, receive, answer)
         elif scope["path"] == "/":
             await answer.page(401, self.login)
@@ -65,12 +65,12 @@ class PageGuard:
         else:
             await self.app(scope, receive, answer)
 
-    def _knows(self, given: Mapping[str, str]) -> bool:
+    def _knows(self, headers: Mapping[str, str]) -> bool:
         assert self.token is not None
-        if secrets.compare_digest(given.get("authorization", "").encode(), f"Bearer {self.token}".encode()):
+        if secrets.compare_digest(headers.get("authorization", "").encode(), f"Bearer {self.token}".encode()):
             return True
         try:
-            jar = SimpleCookie(given.get("cookie", ""))
+            jar = SimpleCookie(headers.get("cookie", ""))
         except CookieError:
             return False
         return COOKIE in jar and secrets.compare_digest(jar[COOKIE].value.encode(), sign(self.token).encode())

@@ -15,7 +15,7 @@ MOST_QUERIES = 1_000  # with metrics of their own: the first by name
 STATES = ("starting", "at the gate", "in a batch", "between batches", "put aside", "restarting", "failed", "ended")
 DEAD = ("failed", "ended")
 
-# name, what it is, of a row; None is left out: nobody knows it
+# name, what it is, of a row; None is left out: it is not known
 OfRow = Callable[[WatchedRow, int], float | None]
 GAUGES: tuple[tuple[str, str, OfRow], ...] = (
     ("headway_query_up", "1 while the query runs, 0 when it has failed or ended", lambda r, now: float(r.state not in DEAD)),

@@ -47,17 +47,17 @@ def query_page(book: QueryBook, delays: Mapping[str, Mapping[str, Any]]) -> dict
     }
 
 
-def _input(book: QueryBook, name: str, given: Any, delays: Mapping[str, Any] | None) -> dict[str, Any]:
+def _input(book: QueryBook, name: str, view: Any, delays: Mapping[str, Any] | None) -> dict[str, Any]:
     scope = f"{book.name}/{name}"
-    known = None if given.delay is None else {
-        "mean_ms": given.delay.mean_ms, "low_ms": given.delay.low_ms, "high_ms": given.delay.high_ms,
-        "epochs": given.delay.epochs,
+    known = None if view.delay is None else {
+        "mean_ms": view.delay.mean_ms, "low_ms": view.delay.low_ms, "high_ms": view.delay.high_ms,
+        "epochs": view.delay.epochs,
     }  # fmt: skip
     waits = [(at, ms) for at, ms in book.waits.get(scope, ())][-200:]
     return {
-        "name": name, "live": given.live, "idle": given.idle, "frontier": given.frontier, "rows_per_s": given.rows_per_s,
-        "patience_ms": given.patience_ms, "late": given.late_rows, "timeless": given.timeless, "future": given.future,
-        "held_until": given.held_until, "backlog": given.backlog, "delay": known, "waits": waits,
+        "name": name, "live": view.live, "idle": view.idle, "frontier": view.frontier, "rows_per_s": view.rows_per_s,
+        "patience_ms": view.patience_ms, "late": view.late_rows, "timeless": view.timeless, "future": view.future,
+        "held_until": view.held_until, "backlog": view.backlog, "delay": known, "waits": waits,
         "histogram": None if delays is None else delays,
     }  # fmt: skip
 

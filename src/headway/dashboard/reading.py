@@ -1,7 +1,7 @@
 """Reads a journal that others write: what is new since the last look, and single pages of what is old.
 
 Every call does a bounded piece of work: so many rows, and so many milliseconds of sqlite's. The file is opened for reading
-alone, so nothing that happens here can hold up whoever writes.
+alone, so nothing that happens here can hold up the writer.
 """
 
 import json
@@ -47,26 +47,26 @@ class JournalFile(JournalReader):
     def close(self) -> None:
         self._db.close()
 
-    def all(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def all(self, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._in_time():
-            return self._db.execute(sql, given).fetchall()
+            return self._db.execute(sql, arguments).fetchall()
 
-    def one(self, sql: str, given: Sequence[Any] = ()) -> tuple[Any, ...] | None:
-        found = self.all(sql, given)
+    def one(self, sql: str, arguments: Sequence[Any] = ()) -> tuple[Any, ...] | None:
+        found = self.all(sql, arguments)
         return found[0] if found else None
 
-    def batch_lines(self, where: str, given: Sequence[Any], most: int) -> list[BatchLine]:
-        rows = self.all(f"select {_BATCH} from batches where {where} limit {int(most)}", given)
+    def batch_lines(self, where: str, arguments: Sequence[Any], most: int) -> list[BatchLine]:
+        rows = self.all(f"select {_BATCH} from batches where {where} limit {int(most)}", arguments)
         return [batch_line(row) for row in rows]
 
-    def decision_lines(self, where: str, given: Sequence[Any], most: int, told: bool = False) -> list[DecisionLine]:
+    def decision_lines(self, where: str, arguments: Sequence[Any], most: int, told: bool = False) -> list[DecisionLine]:
         """With `told`, the decisions themselves where their kind does not say all."""
         more = ", case when question not in ('order', 'request', 'placement', 'adaptation') then decided end" if told else ""
-        rows = self.all(f"select {_DECISION}{more} from entries where {where} limit {int(most)}", given)
+        rows = self.all(f"select {_DECISION}{more} from entries where {where} limit {int(most)}", arguments)
         return [DecisionLine(*row) for row in rows]
 
-    def note_lines(self, where: str, given: Sequence[Any], most: int) -> list[NoteLine]:
-        return [NoteLine(*row) for row in self.all(f"select {_NOTE} from notes where {where} limit {int(most)}", given)]
+    def note_lines(self, where: str, arguments: Sequence[Any], most: int) -> list[NoteLine]:
+        return [NoteLine(*row) for row in self.all(f"select {_NOTE} from notes where {where} limit {int(most)}", arguments)]
 
     @contextmanager
     def _in_time(self) -> Iterator[None]:

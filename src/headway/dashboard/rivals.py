@@ -31,7 +31,7 @@ class RivalAnswer:
 
     policy: str
     at: WallMs | None  # None: at none of these moments
-    instead: str  # whom it would have let through where the query was
+    instead: str  # the query that it would have let through instead
 
 
 def rivals(file: JournalFile, case: WindowCase) -> list[RivalAnswer]:
@@ -60,7 +60,7 @@ def _answer(entries: Sequence[Entry], name: str, policy: object, query: str) -> 
         wish = again(entry, policy)
         if isinstance(wish, Grant) and wish.query == query:
             return RivalAnswer(name, entry.at, "")
-        instead = wish.query if isinstance(wish, Grant) else "nobody"
+        instead = wish.query if isinstance(wish, Grant) else "none"
     return RivalAnswer(name, None, instead)
 
 

@@ -1,7 +1,7 @@
 """All queries at a glance: one row for each, from its book and from what the runtime says of it.
 
-A row has no number that changes by the mere passing of time: it says since when and until when, and who shows it counts from
-there. So a row is sent again only when something has happened to its query.
+A row has no number that changes by the mere passing of time: it says since when and until when, and the page that shows it
+counts from there. So a row is sent again only when something has happened to its query.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ RANKS = {"failed": 0, "restarting": 1, "put aside": 2, "in a batch": 3, "at the 
 
 @dataclass(frozen=True, slots=True)
 class WatchedRow:
-    """One query, for tables. Moments are in milliseconds; None is what nobody knows."""
+    """One query, for tables. Moments are in milliseconds; None is what is not known."""
 
     name: str
     state: str
@@ -106,7 +106,7 @@ def plain(row: WatchedRow) -> dict[str, Any]:
 
 
 def urgency(row: WatchedRow, now: int) -> tuple[float, ...]:
-    """Who needs a look goes first: what has failed, then the least slack."""
+    """Queries that need a look come first: what has failed, then the least slack."""
     return RANKS.get(row.state, 4) if row.state in ("failed", "restarting", "put aside") else 3, _slack(row, now)
 
 
@@ -142,7 +142,7 @@ def _frontier(book: QueryBook) -> int | None:
 def _backlog(book: QueryBook, now: int) -> int | None:
     if book.view is None or (not book.view.rows_per_s and not book.view.backlog):
         return None
-    # Nobody looks ahead further than a minute: a query that has ended has no rows that come in.
+    # No estimate looks ahead further than a minute: a query that has ended has no rows that come in.
     last = max([b.at for b in list(book.batches)[-1:]] + [0])
     return round(book.view.queued(WallMs(min(now, last + 60_000) if last else now)))
 

@@ -1,4 +1,5 @@
-"""Why a window came out when it did, as a story: what happened, who went first, what others would have done."""
+"""Why a window came out when it did, as a story: what happened, which query went first, what other policies would have
+done."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -64,7 +65,7 @@ def _happened(case: WindowCase) -> Iterator[tuple[int, str]]:
 
 
 def _meanwhile(case: WindowCase) -> Iterator[tuple[str, str]]:
-    """Who had the slots while it waited."""
+    """Which queries had the slots while it waited."""
     since = max(case.at_gate, case.window.due)
     waited, ran = case.batch.began - since, Counter[str]()
     for other in case.others:

@@ -43,7 +43,7 @@ def _due(row: WatchedRow, now: int) -> float:
 
 
 def _least(value: float | None) -> float:
-    """What nobody knows is less than anything that is known."""
+    """What is not known is less than anything that is known."""
     return -inf if value is None else value
 
 

@@ -13,13 +13,13 @@ from headway.model.deadline import Deadlines
 from headway.model.time import EventMs, WallMs
 
 MOST_AT_ONCE = 50  # windows of one batch that are told apart: the oldest, which are the latest
-# Spark's own watermark is years back until something is announced, and a row of 1970 is no window that anybody waits for.
+# Spark's own watermark is years back until something is announced, and a row of 1970 is no window that is waited for.
 JUMP_MS = OLD_MS = 86_400_000
 
 
 def windows_of(before: EventMs | None, batch: BatchLine, deadlines: Deadlines, patience_ms: int) -> tuple[WindowOut, ...]:
     """The windows of one batch; `before` is the watermark of the batch before it, 0 where that had none. Where it is not
-    known, nobody can say which windows came out with this one."""
+    known, there is no saying which windows came out with this one."""
     if before is None or batch.watermark is None or batch.watermark <= before:
         return ()
     made = (WindowOut(end, WallMs(end + patience_ms), batch.at, batch.batch) for end in _ends(before, batch, deadlines))
@@ -28,7 +28,7 @@ def windows_of(before: EventMs | None, batch: BatchLine, deadlines: Deadlines, p
 
 def _ends(before: EventMs, batch: BatchLine, deadlines: Deadlines) -> Iterator[EventMs]:
     after = batch.watermark or 0
-    if after - before > JUMP_MS:  # where the stream begins: how many windows there were, nobody knows
+    if after - before > JUMP_MS:  # where the stream begins: how many windows there were is not known
         yield deadlines.upto(after)
         return
     end, told = deadlines.after(before), 0

@@ -48,11 +48,11 @@ class StageAge:
 
 @dataclass(frozen=True, slots=True)
 class CompletenessStanding:
-    """How far a topic is complete at a moment, for one who waits so long for a stage that is silent."""
+    """How far a topic is complete at a moment, for a reader that waits so long for a stage that is silent."""
 
     complete: EventMs | None = None
-    slowest: StageAge | None = None  # who decides that
-    passed: tuple[StageAge, ...] = ()  # who is not waited for any more
+    slowest: StageAge | None = None  # the stage that decides that
+    passed: tuple[StageAge, ...] = ()  # stages that are not waited for any more
     lag: DelayView | None = None  # how long after the coming deadline it may be expected to be complete up to that
     told_ms: int | None = None  # how old the statistics are that say so
 
@@ -61,7 +61,7 @@ class CompletenessStanding:
 class Completeness:
     """What was heard of the stages that write to one topic."""
 
-    since: WallMs = WallMs(0)  # when somebody first listened
+    since: WallMs = WallMs(0)  # when a query first listened
     stages: Mapping[str, StageHeard] = field(default_factory=dict)
     refused: int = 0  # punctuations that were heard before, or of a writer that has been replaced
 
@@ -79,7 +79,7 @@ class Completeness:
     def standing(
         self, now: WallMs, wanted: tuple[str, ...] = (), idle_after_ms: int | None = None, deadline: EventMs | None = None
     ) -> CompletenessStanding:
-        """For one who waits for the stages `wanted`, or for all that were ever heard if none is named.
+        """For a reader that waits for the stages `wanted`, or for all that were ever heard if none is named.
 
         A stage that is idle sends punctuations all the same. So one that says nothing is dead, or cannot be heard, and is
         waited for: for `idle_after_ms`, or for ever if that is None. If none is left to wait for, what one of them had

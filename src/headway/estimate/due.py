@@ -106,15 +106,15 @@ def _told_by(query: QueryView, upstream: UpstreamView, due: int) -> int:
     return NEVER if query.pending else max(due, (query.granted_at or 0) + TOLD_LEAST_MS)
 
 
-def _held_by(query: QueryView, given: InputView, due: int) -> int:
+def _held_by(query: QueryView, view: InputView, due: int) -> int:
     """When the coming window may be swept, which would be due then if no partition of this input were behind."""
-    if given.upstream is not None:
-        return _told_by(query, given.upstream, due)
-    if given.held_until is None or given.held_until <= due:
+    if view.upstream is not None:
+        return _told_by(query, view.upstream, due)
+    if view.held_until is None or view.held_until <= due:
         return due
-    if given.slowest is not None and given.slowest - given.patience_ms >= query.deadline:
+    if view.slowest is not None and view.slowest - view.patience_ms >= query.deadline:
         return due  # a partition that is silent now has spoken for that window, and stock Spark would not wait either
-    return given.held_until if given.held_most_ms is None else min(given.held_until, due + given.held_most_ms)
+    return view.held_until if view.held_most_ms is None else min(view.held_until, due + view.held_most_ms)
 
 
 def _sweeps_at(query: QueryView) -> WallMs | None:

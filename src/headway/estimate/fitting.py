@@ -1,7 +1,7 @@
 """How the constants of a model are found: by a library, and among some more by what they would have forecast so far.
 
-It takes tens of milliseconds and is done aside. statsmodels takes a second to load, so it is loaded by whoever fits a model
-and by nobody else.
+It takes tens of milliseconds and is done in the background. statsmodels takes a second to load, so it is loaded only where a
+model is fitted.
 """
 
 import warnings

@@ -84,18 +84,18 @@ class Forecaster:
 
     def __init__(self, seasons: Sequence[int | None], settings: ForecastSettings = AS_THEY_COME) -> None:
         self.settings = settings
-        self.given: Rows = np.array([_length(season) for season in seasons], dtype=np.int64)
-        longest = max(settings.longest, int(self.given.max(initial=NO_SEASON)))
-        n = len(self.given)
+        self.declared: Rows = np.array([_length(season) for season in seasons], dtype=np.int64)
+        longest = max(settings.longest, int(self.declared.max(initial=NO_SEASON)))
+        n = len(self.declared)
         self.seen: Rows = np.zeros(n, dtype=np.int64)
-        self.model = SmoothingTable(self.given, settings.smoothing, longest)
+        self.model = SmoothingTable(self.declared, settings.smoothing, longest)
         self._rates = RecentSteps(n, settings.window)  # as they came; the sliding window
         self._means = RecentSteps(n, max(settings.fit_seasons * longest, settings.fit_least, settings.average))
         self._missed: Rows = np.zeros(n, dtype=np.int64)  # in a row
         self._fitted: Rows = np.zeros(n, dtype=np.int64)  # of how many steps the last fit knew; 0: there was none
 
     def __len__(self) -> int:
-        return len(self.given)
+        return len(self.declared)
 
     @property
     def ready(self) -> NDArray[np.bool_]:
@@ -148,13 +148,13 @@ class Forecaster:
 
     def due(self) -> Rows:
         """Series with a new model, with one that has missed too often in a row, or that may show a season by now."""
-        looks = (self.given == NO_SEASON) & (self.settings.longest > 0) & (self.seen <= AGAIN * self._means.kept)
+        looks = (self.declared == NO_SEASON) & (self.settings.longest > 0) & (self.seen <= AGAIN * self._means.kept)
         anew = (self._missed >= self.settings.misses) | (looks & (self.seen >= AGAIN * self._fitted))
         return np.flatnonzero(self.ready & ((self._fitted == 0) | anew))
 
     def latest(self, row: int) -> Floats:
         """The latest of a series, oldest first: what its model is to be fitted on."""
-        longest = max(int(self.model.lengths[row]), self.settings.longest if self.given[row] == NO_SEASON else 0)
+        longest = max(int(self.model.lengths[row]), self.settings.longest if self.declared[row] == NO_SEASON else 0)
         wanted = max(self.settings.fit_seasons * longest, self.settings.fit_least)
         found: Floats = self._means.last(min(wanted, int(self.seen[row])), np.array([row]))[0]
         return found
@@ -170,7 +170,7 @@ class Forecaster:
 
     def keep(self, rows: Rows, joining: Sequence[int | None] = ()) -> "Forecaster":
         """One that goes on with these series, in this order, and with new ones of these seasons behind them."""
-        kept = [None if length == NO_SEASON else length for length in self.given[rows].tolist()]
+        kept = [None if length == NO_SEASON else length for length in self.declared[rows].tolist()]
         made, n = Forecaster([*kept, *joining], self.settings), len(rows)
         made._rates.take(self._rates, rows)
         made._means.take(self._means, rows)

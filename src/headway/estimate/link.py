@@ -1,7 +1,7 @@
 """How much bandwidth there is from site to site: from transfers that happen anyway, and from probes within a budget.
 
 A transfer that did not fill its link proves only that there is at least as much; one that did shows how much there is. A
-link that nobody used for long is probed, the oldest first, with no more bytes than the budget allows. Every figure has
+link that was not used for long is probed, the oldest first, with no more bytes than the budget allows. Every figure has
 its age.
 """
 

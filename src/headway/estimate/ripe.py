@@ -15,15 +15,15 @@ def ripe(query: QueryView, now: WallMs) -> int | None:
     return None if not limits or None in limits else min(x for x in limits if x is not None)
 
 
-def ripe_of(given: InputView, now: WallMs) -> int | None:
+def ripe_of(view: InputView, now: WallMs) -> int | None:
     """The watermark that patience allows an input now. A stream of old rows is measured by its own frontier."""
-    if given.upstream is not None:
-        return given.upstream.complete
-    if given.live:
-        if given.held_until is not None and given.held_until > now:
-            return None if given.held_most_ms is None else now - given.patience_ms - given.held_most_ms
-        return (now if given.caught_at is None else given.caught_at) - given.patience_ms
-    return None if given.frontier is None else given.frontier - given.patience_ms
+    if view.upstream is not None:
+        return view.upstream.complete
+    if view.live:
+        if view.held_until is not None and view.held_until > now:
+            return None if view.held_most_ms is None else now - view.patience_ms - view.held_most_ms
+        return (now if view.caught_at is None else view.caught_at) - view.patience_ms
+    return None if view.frontier is None else view.frontier - view.patience_ms
 
 
 def ripe_at_gate(inputs: Sequence[InputView]) -> int | None:

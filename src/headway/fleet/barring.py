@@ -1,4 +1,5 @@
-"""How a primary makes sure that an incarnation is over: nobody holds its lease, nor can take it under its epoch again.
+"""How a primary makes sure that an incarnation is over: no process holds its lease, nor can any take it under its epoch
+again.
 
 A lease is a lasting node with the highest token that was given out, and below it one that lives by its holder's session
 (`fleet/leases.py`). To bar an epoch is one transaction: the primary is still the newest, the token is raised, and the
@@ -11,11 +12,11 @@ from headway.fleet.records import dumps, loads, node_name
 from headway.fleet.session import CheckNode, Committed, DropNode, MakeNode, Session, SetNode, TreeStep
 from headway.fleet.store import Deposed
 
-NOBODY_MORE = "nobody: barred"
+NOBODY_MORE = "no process: barred"
 
 
 def bar(session: Session, root: str, leading: Leading, query: str, epoch: int) -> bool | Deposed:
-    """Whether it is barred; false while somebody holds the lease, or if somebody was faster.
+    """Whether it is barred; false while a process holds the lease, or if another was faster.
 
     Raises `Unheard` if no answer comes: then it may be barred all the same, and barring it twice is barring it once.
     """
@@ -36,5 +37,5 @@ def bar(session: Session, root: str, leading: Leading, query: str, epoch: int) -
     if isinstance(done, Committed):
         return True
     if done.step == newest:
-        return Deposed(f"epoch {leading.epoch} is over: somebody else has been made leader")
+        return Deposed(f"epoch {leading.epoch} is over: another orchestrator has been made leader")
     return False

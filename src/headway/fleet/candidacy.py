@@ -9,15 +9,15 @@ from headway.fleet.election import Away, Office, TreeElection
 from headway.fleet.session import Session, SessionMessage, SessionState, Tell
 from headway.fleet.store import TreeStore
 
-MESSAGES = 1_000  # so many that nobody has looked at say no more than one
+MESSAGES = 1_000  # so many unread ones say no more than one
 
 
 class Candidacy:
     """One orchestrator's part in the fleet, over as many sessions as it takes. One thread turns it."""
 
-    def __init__(self, open_session: Callable[[Tell], Session], root: str, who: str) -> None:
-        """The first session is opened at once: whoever named a server that does not answer is told so."""
-        self._open, self._root, self._who = open_session, root, who
+    def __init__(self, open_session: Callable[[Tell], Session], root: str, label: str) -> None:
+        """The first session is opened at once: a caller that named a server that does not answer is told so."""
+        self._open, self._root, self._label = open_session, root, label
         self._told: queue.Queue[SessionMessage] = queue.Queue(MESSAGES)
         self._begin()
 
@@ -42,13 +42,13 @@ class Candidacy:
                 self._told.get_nowait()
 
     def close(self) -> None:
-        """Leave, so that whoever is next need not wait for our session to be given up."""
+        """Leave, so that the next in line need not wait for our session to be given up."""
         self.session.close()
 
     def _begin(self) -> None:
         self.session = self._open(self._tell)
         self.store = TreeStore(self.session, self._root)
-        self._election = TreeElection(self.session, self._root, self._who)
+        self._election = TreeElection(self.session, self._root, self._label)
 
     def _tell(self, message: SessionMessage) -> None:
         with contextlib.suppress(queue.Full):

@@ -24,7 +24,7 @@ WORK_S = 150.0  # for the node's own work, besides the batch that it waits for: 
 
 
 class NodeUnreachable(HeadwayError):
-    """No answer has come. Whether the node has done what it was asked for, nobody knows: ask with the same command."""
+    """No answer has come. Whether the node has done what it was asked for is not known: ask with the same command."""
 
 
 class NodeRefused(HeadwayError):

@@ -1,10 +1,10 @@
-"""Who of several orchestrators decides: the first in a line of nodes that live by sessions.
+"""Which of several orchestrators decides: the first in a line of nodes that live by sessions.
 
-A leader steps down by itself: while its session is suspended, or when nothing has been heard for so long that somebody else
+A leader steps down by itself: while its session is suspended, or when nothing has been heard for so long that another one
 may have been made leader, `sure()` is false at once, on every thread. It leads again only by a new leadership.
 
-Every leadership has an epoch, which only grows. It is written by compare-and-set before anybody leads, and every write of
-the store checks it: whoever was frozen between `sure()` and its write is refused by the store.
+Every leadership has an epoch, which only grows. It is written by compare-and-set before any candidate leads, and every write
+of the store checks it: a leader that was frozen between `sure()` and its write is refused by the store.
 """
 
 from dataclasses import dataclass
@@ -36,14 +36,14 @@ class Leading:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Somebody else was first; we stand in line."""
+    """Another candidate was first; we stand in line."""
 
-    leader: str | None  # None while nobody has been made leader
+    leader: str | None  # None while there is no leader
 
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """Nobody can tell whether we lead: then we do not."""
+    """It is not known whether we lead: then we do not."""
 
     because: str
 
@@ -96,9 +96,9 @@ class ElectionPaths:
 class TreeElection:
     """An election in the tree that all share: ZooKeeper's, or the one in memory."""
 
-    def __init__(self, session: Session, root: str, who: str) -> None:
-        """`who` is for people to read; the session's name is what tells candidates apart."""
-        self._session, self._who = session, who
+    def __init__(self, session: Session, root: str, label: str) -> None:
+        """`label` is for people to read; the session's name is what tells candidates apart."""
+        self._session, self._label = session, label
         self._at = ElectionPaths(root)
         self._held: tuple[Leading, int] | None = None  # and after how many breaks of the session
         self._made = False
@@ -148,7 +148,7 @@ class TreeElection:
         for extra in mine[1:]:
             self._drop(extra)
         if not mine:
-            made = self._session.commit(MakeNode(f"{self._at.line}/{self._session.name}-", self._who, "line"))
+            made = self._session.commit(MakeNode(f"{self._at.line}/{self._session.name}-", self._label, "line"))
             if isinstance(made, Rejected):
                 raise Unheard(f"the line of candidates: {made.because}")
             mine = [made.paths[0].rpartition("/")[2]]
@@ -158,9 +158,9 @@ class TreeElection:
         return mine[0], line
 
     def _claim(self, mine: str, breaks: int) -> Office:
-        """Raise the epoch. Who has lost its place meanwhile cannot, nor can two do it from the same number."""
+        """Raise the epoch. A candidate that has lost its place meanwhile cannot, nor can two do it from the same number."""
         node, before = self._epoch()
-        now = EpochRecord(before.number + 1, self._who)
+        now = EpochRecord(before.number + 1, self._label)
         done = self._session.commit(
             CheckNode(f"{self._at.line}/{mine}", 0),
             SetNode(self._at.epoch, dumps(EPOCHS, now, now.number), node.version),
@@ -176,7 +176,7 @@ class TreeElection:
     def _epoch(self) -> tuple[TreeNode, EpochRecord]:
         node = self._session.read(self._at.epoch)
         if node is None:
-            raise HeadwayError(f"{self._at.epoch}: somebody has removed it: the fleet's nodes are not for other programs")
+            raise HeadwayError(f"{self._at.epoch}: it was removed: the fleet's nodes are not for other programs")
         return node, loads(EPOCHS, node.text, self._at.epoch)[0]
 
     def _leader(self) -> str | None:

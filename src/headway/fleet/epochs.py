@@ -29,7 +29,7 @@ from headway.errors import HeadwayError
 
 TABLE = "headway_epochs"
 Connect = Callable[[], Any]  # gives a connection as Python's DB-API has it
-Fence = Callable[[str], None]  # from now on nobody who began before writes for this query
+Fence = Callable[[str], None]  # from now on no writer that began before writes for this query
 
 
 class FencedOff(HeadwayError):
@@ -43,7 +43,7 @@ class SinkEpoch:
     query: str
     number: int | None  # None: there is no fleet
     stores: tuple[Connect, ...] = ()
-    fences: tuple[Fence, ...] = ()  # of sinks that let nobody else in by themselves, such as a relay
+    fences: tuple[Fence, ...] = ()  # of sinks that shut out earlier writers by themselves, such as a relay
 
     def check(self, connection: Any) -> None:
         """To be called first in the transaction that writes. Raises FencedOff, which must take the transaction back."""
@@ -51,7 +51,7 @@ class SinkEpoch:
             self._raised(connection)
 
     def raise_in_stores(self) -> bool:
-        """From now on nobody of an earlier epoch is let in. Says whether there is a store; raises FencedOff if this is
+        """From now on no writer of an earlier epoch is let in. Says whether there is a store; raises FencedOff if this is
         itself an earlier one."""
         if self.number is None:
             return False
@@ -75,7 +75,7 @@ class SinkEpoch:
 
     def _raised(self, connection: Any) -> None:
         cursor, hole = connection.cursor(), _placeholder(connection)
-        # The update comes first: it locks the row, so that of two who meet here the second sees what the first has done.
+        # The update comes first: it locks the row, so that of two that meet here the second sees what the first did.
         cursor.execute(
             f"update {TABLE} set epoch = {hole} where query = {hole} and epoch <= {hole}",
             (self.number, self.query, self.number),
@@ -117,10 +117,10 @@ def fenced_by(fence: Fence) -> None:
 @contextmanager
 def assigned(query: str, number: int) -> Iterator[list[SinkEpoch]]:
     """What is built in here is of this epoch; the list has what was asked for, after the first."""
-    given = [SinkEpoch(query, number)]
-    token = _ASSIGNED.set(given)
+    epochs = [SinkEpoch(query, number)]
+    token = _ASSIGNED.set(epochs)
     try:
-        yield given
+        yield epochs
     finally:
         _ASSIGNED.reset(token)
 

@@ -1,8 +1,8 @@
-"""Leases of queries in the tree that all share: of all who ask for one, one gets it, with a token that grows.
+"""Leases of queries in the tree that all share: of all processes that ask for one, one gets it, with a token that grows.
 
 A lease is a lasting node with the last token that was given out, and below it one that lives by its holder's session.
-Whoever asks either makes that one, in the same transaction that raises the token, or is refused: nobody waits in a line, so
-that nobody can be left behind in one.
+A process that asks either makes that one, in the same transaction that raises the token, or is refused: none waits in a
+line, so none can be left behind in one.
 """
 
 import threading
@@ -28,13 +28,13 @@ from headway.fleet.session import (
 )
 
 LOOK_S = 0.1  # between two looks at a lease that is waited for
-TRIES = 5  # against others who are faster: each time, one of them has got it
-NOBODY = "whoever came next"
+TRIES = 5  # against others that are faster: each time, one of them has got it
+NEXT_HOLDER = "the next holder"
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseRecord:
-    """The last token of a query that was given out, and to whom."""
+    """The last token of a query that was given out, and which process has it."""
 
     token: int
     holder: str
@@ -59,19 +59,19 @@ class QueryLease:
         return not self._over and self.lost is None and self._leasing.session.sure()
 
     def renew(self) -> None:
-        """The session gives the signs of life; here we look whether somebody has taken over."""
+        """The session gives the signs of life; here we look whether another process has taken over."""
         if self._over or self.lost is not None:
             return
         try:
             instead = self._leasing.instead_of(self)
         except SessionOver:
-            instead = NOBODY
+            instead = NEXT_HOLDER
         if not self._over and instead is not None:
             self.lost = instead
 
     def release(self) -> None:
         if not self._over:
-            self._over = True  # we stop believing it before anybody else may
+            self._over = True  # we stop believing it before another process may
             self._leasing.give_back(self)
 
 
@@ -89,14 +89,14 @@ class QueryLeasing:
     ) -> None:
         """`query_of` names the query that a checkpoint belongs to, if others of its checkpoints are to be kept free, too.
 
-        Whoever asks is refused at once, or waits for `wait_s`: a holder that was killed has its lease until its session is
-        given up.
+        A process that asks is refused at once, or waits for `wait_s`: a holder that was killed has its lease until its
+        session is given up.
         """
         self.session, self._folder = session, f"{root}/leases"
         self._query_of, self._wait_s, self._pause = query_of, wait_s, pause
         self._lock = threading.RLock()
         self._live: dict[str, QueryLease] = {}
-        self._owed: set[str] = set()  # queries of which we may have a node that nobody here has
+        self._owed: set[str] = set()  # queries of which we may have a node without a lease here
         session.on_beat(self.settle)
 
     def acquire(self, checkpoint: str, holder: str) -> QueryLease:
@@ -116,12 +116,12 @@ class QueryLeasing:
         raise SettingError(key, value, f"one that no running query uses; {got} uses it")
 
     def instead_of(self, lease: QueryLease) -> str | None:
-        """Who has it instead; None if it is still ours."""
+        """Which process has it instead; None if it is still ours."""
         base, held = self._read(lease.query)
         last = None if base is None else loads(LEASES, base.text, self._path(lease.query))[0]
         if held is not None and held.own and last is not None and last.token == lease.token:
             return None
-        return held.text if held is not None and not held.own else NOBODY
+        return held.text if held is not None and not held.own else NEXT_HOLDER
 
     def give_back(self, lease: QueryLease) -> None:
         """Raises `Unheard` if no answer comes; it is done with the next beat then, or by the end of the session."""
@@ -134,7 +134,7 @@ class QueryLeasing:
             self.settle()
 
     def settle(self) -> None:
-        """Remove what may have been left of leases that nobody here has."""
+        """Remove what may have been left of leases that are no longer held here."""
         with self._lock:
             if self.session.state is SessionState.OVER:
                 self._owed.clear()  # gone with it
@@ -146,12 +146,13 @@ class QueryLeasing:
                 self._owed.discard(query)
 
     def _dropped(self, lease: QueryLease) -> bool:
-        """At one stroke, and without looking first: if nobody has raised the token since, the other node is this lease's."""
+        """At one stroke, and without looking first: if no process has raised the token since, the other node is this
+        lease's."""
         steps = CheckNode(self._path(lease.query), lease.version), DropNode(self._held(lease.query), 0)
         return isinstance(self.session.commit(*steps), Committed)
 
     def _try(self, query: str, holder: str, token: int | None) -> QueryLease | str:
-        """The lease, or who has it."""
+        """The lease, or the name of the process that has it."""
         with self._lock:
             live = self._live.get(query)
             if live is not None and live.lost is None and self.session.state is not SessionState.OVER:
@@ -173,7 +174,7 @@ class QueryLeasing:
                     self._live[query] = lease = QueryLease(self, query, new, holder, done.versions[0])
                     self._owed.discard(query)
                     return lease
-            return NOBODY
+            return NEXT_HOLDER
 
     def _commit(self, query: str, record: LeaseRecord, base: TreeNode | None, held: TreeNode | None) -> Committed | Rejected:
         text = dumps(LEASES, record)
@@ -183,7 +184,7 @@ class QueryLeasing:
             steps.append(MakeNode(self._path(query), text))
         else:
             steps.append(SetNode(self._path(query), text, base.version))
-        if held is not None:  # ours, of a lease that nobody here has
+        if held is not None:  # ours, of a lease that is no longer held here
             steps.append(DropNode(self._held(query), held.version))
         steps.append(MakeNode(self._held(query), record.holder, "session"))
         return self.session.commit(*steps)

@@ -44,13 +44,13 @@ class MemoryTree:
         self._ends: list[tuple[int, str]] = []  # when each would be given up, had it not been heard since
         self._names = 0
 
-    def open(self, who: str, timeout_ms: int, tell: Tell = tell_nobody) -> "MemorySession":
-        """A new session; its name is nobody else's."""
+    def open(self, label: str, timeout_ms: int, tell: Tell = tell_nobody) -> "MemorySession":
+        """A new session, with a name of its own."""
         self.expire_due()
         if not self.up:
             raise Unheard("the server is down")
         self._names += 1
-        session = MemorySession(self, f"{node_name(who)}-{self._names:x}", timeout_ms, tell)
+        session = MemorySession(self, f"{node_name(label)}-{self._names:x}", timeout_ms, tell)
         self._sessions[session.name] = session
         self._heard[session.name] = self.clock.now()
         heapq.heappush(self._ends, (self.clock.now() + timeout_ms, session.name))
@@ -71,7 +71,7 @@ class MemoryTree:
         return WallMs(self._ends[0][0]) if self._ends and self.up else None
 
     def expire_due(self) -> None:
-        """Give up the sessions that have been silent for too long. Whoever asks for anything does it first."""
+        """Give up the sessions that have been silent for too long. Every call does this first."""
         now = self.clock.now()
         while self.up and self._ends and self._ends[0][0] <= now:
             _, name = heapq.heappop(self._ends)
@@ -193,7 +193,7 @@ class MemorySession:
     # ---- for the tree
 
     def tell_of(self, nodes: set[str], folders: set[str]) -> None:
-        """Of changes; one who is cut off hears nothing, and asks for everything anew when it is back."""
+        """Of changes; a session that is cut off hears nothing, and asks for everything anew when it is back."""
         if self.cut:
             return
         for path in sorted(nodes & self._watching.nodes | folders & self._watching.folders):

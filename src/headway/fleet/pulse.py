@@ -1,8 +1,8 @@
 """For how long a session cannot have been given up, by our own clock: a value, without a clock of its own.
 
-A server of an ensemble tells the leader, who gives sessions up, of a session's signs of life once in half a tick. It may die
-before it has told of the last one. An answered beat proves that the one before it has been told of: so it is the beat before
-the last that counts, from when it was sent.
+A server of an ensemble tells the leader, which gives sessions up, of a session's signs of life once in half a tick. It may
+die before it has told of the last one. An answered beat proves that the one before it has been told of: so it is the beat
+before the last that counts, from when it was sent.
 """
 
 from dataclasses import dataclass, replace

@@ -1,7 +1,7 @@
 """Records of the fleet as text and back: JSON with the version of its kind, read by the types of its fields.
 
 A record is a frozen dataclass of numbers, texts, enumerations, tuples, mappings by text, and other such dataclasses. A field
-that is not written takes its default; one that we do not know was written by somebody newer.
+that is not written takes its default; one that we do not know was written by a newer version.
 """
 
 import json
@@ -32,7 +32,7 @@ class Stored(Generic[T]):
     """A record as it was read."""
 
     record: T
-    version: int  # of its node: whoever changes it names this one
+    version: int  # of its node: a change of it names this one
     epoch: int  # of the leadership that has written it; 0 where none has
 
 

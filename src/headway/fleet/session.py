@@ -3,8 +3,8 @@
 The tree is ZooKeeper's, or one in memory for worlds in virtual time. A node has a text, a version that grows by one with
 every change, and perhaps an owner: it goes when the owner's session is over. A commit does all of its steps or none.
 
-A session is *connected*, *suspended* (nobody knows whether it still lives: stop acting now) or *over*, which it remains.
-Whoever goes on after that opens another session, and stands in line again.
+A session is *connected*, *suspended* (it is not known whether it still lives: stop acting now) or *over*, which it remains.
+A process that goes on after that opens another session, and stands in line again.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class SessionOver(Unheard):
     """The session is over, and all that lived by it is gone."""
 
 
-# ---- what is told, on a thread of the connection: whoever is told may post it somewhere, and must do nothing else
+# ---- what is told, on a thread of the connection: the callback may post it somewhere, and must do nothing else
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class MakeNode:
 
 @dataclass(frozen=True, slots=True)
 class SetNode:
-    """Another text, if nobody has changed it since this version."""
+    """Another text, if it was not changed since this version."""
 
     path: str
     text: str
@@ -90,7 +90,7 @@ class SetNode:
 
 @dataclass(frozen=True, slots=True)
 class DropNode:
-    """Remove it, if nobody has changed it since this version."""
+    """Remove it, if it was not changed since this version."""
 
     path: str
     version: int
@@ -98,7 +98,7 @@ class DropNode:
 
 @dataclass(frozen=True, slots=True)
 class CheckNode:
-    """It is there, and nobody has changed it since this version."""
+    """It is there, and was not changed since this version."""
 
     path: str
     version: int
@@ -136,7 +136,7 @@ class Rejected:
 class Session(Protocol):
     """One holder's session. Any call may raise `Unheard` after a bounded time."""
 
-    name: str  # nobody else's, ever
+    name: str  # no other session has it, ever
     timeout_ms: int  # of silence, after which the others give it up
 
     @property
@@ -148,7 +148,8 @@ class Session(Protocol):
         ...
 
     def sure(self) -> bool:
-        """Nobody can have given it up at this moment. Asks nothing but our own clock, and may be asked from any thread."""
+        """The server cannot have given it up at this moment. Asks nothing but our own clock, and may be asked from any
+        thread."""
         ...
 
     def read(self, path: str, *, watch: bool = False) -> TreeNode | None:

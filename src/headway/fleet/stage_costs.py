@@ -1,8 +1,8 @@
 """What the stages of a pipeline cost behind a topic: told up the pipeline, from node to node, in their statuses.
 
-A stage that reads a topic adds its next batch to what it was told itself of the stages behind it. So who writes the topic
-needs the statuses of its readers alone, and the cost of a pipeline's end comes up to its beginning one status after the
-other.
+A stage that reads a topic adds its next batch to what it was told itself of the stages behind it. So the stage that writes
+the topic needs the statuses of its readers alone, and the cost of a pipeline's end comes up to its beginning one status
+after the other.
 """
 
 from collections.abc import Iterable

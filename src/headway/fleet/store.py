@@ -1,10 +1,11 @@
-"""What the orchestrators hand over to each other: records, each written in one transaction with the epoch of who writes.
+"""What the orchestrators hand over to each other: records, each written in one transaction with the writer's epoch.
 
 A write names the version of every record that it changes, and checks the epoch's node: a primary that has been replaced,
 also one that was frozen and does not know it yet, can write nothing. All changes of a write are made or none is.
 
-`Unheard` says nothing about what was written. Who still leads reads again, and then knows; to write the same once more does
-no harm, because the version of it has been used up. Readers may be behind; whoever has just been made leader is not.
+`Unheard` says nothing about what was written. A leader that still leads reads again, and then knows; to write the same once
+more does no harm, because the version of it has been used up. Readers may be behind; one that has just been made leader is
+not.
 
 A record's versions begin anew if it is removed and put again: where nodes compare versions, it stays, with "nothing" in it.
 """
@@ -58,7 +59,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Deposed:
-    """No change is made: somebody else has been made leader since."""
+    """No change is made: another orchestrator has been made leader since."""
 
     because: str
 
@@ -103,7 +104,7 @@ class TreeStore:
         if isinstance(done, Committed):
             return Written(done.versions[1:])
         if done.step == epoch:
-            return Deposed(f"epoch {by.epoch} is over: somebody else has been made leader")
+            return Deposed(f"epoch {by.epoch} is over: another orchestrator has been made leader")
         return Conflict(done.because)
 
     def _step(self, by: Leading, change: RecordChange) -> TreeStep:

@@ -149,7 +149,7 @@ class _Consumer:
 
 def _consumer(address: str, settings: Mapping[str, Any] | None) -> Any:
     own = {
-        "group.id": "headway-marks",  # that nobody joins: partitions are assigned by us, and nothing is committed
+        "group.id": "headway-marks",  # that has no members: partitions are assigned by us, and nothing is committed
         "enable.auto.commit": False,
         "isolation.level": "read_committed",
         "enable.partition.eof": True,

@@ -1,7 +1,7 @@
 """Records of a batch in one transaction: all of them are in the topic, or none is.
 
-Kafka lets one writer of a name be: whoever begins under it fences off those before, and what they had not committed is taken
-back. Readers who ask for committed records only never see any of that.
+Kafka lets one writer of a name be: a writer that begins under it fences off those before, and what they had not committed is
+taken back. Readers that ask for committed records only never see any of that.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from typing import Any
 from headway.errors import HeadwayError, SettingError
 from headway.kafka.topics import client, listed
 
-OPEN_S = 60.0  # a broker that has just started takes its time to find who keeps transactions
+OPEN_S = 60.0  # a broker that has just started takes its time to find the broker that keeps transactions
 COMMIT_S = 30.0
 
 
@@ -42,7 +42,7 @@ class TransactionalWriter:
         self._committed(self.topic, chain(rows, marks))
 
     def note(self, topic: str, value: bytes) -> None:
-        """One record in the first partition of another topic, which nobody sees before all of the last `write`.
+        """One record in the first partition of another topic, which is not visible before all of the last `write`.
 
         Kafka answers a commit before it has told every partition of it, and lets the next transaction begin only afterwards.
         """
@@ -79,7 +79,7 @@ class TransactionalWriter:
                 raise self._said(error) from None
 
     def _give_up(self) -> None:
-        """If this fails too, whoever writes next takes back what is left."""
+        """If this fails too, the next writer takes back what is left."""
         try:
             self._producer.purge()
             self._producer.abort_transaction(COMMIT_S)

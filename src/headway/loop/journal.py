@@ -185,8 +185,8 @@ class JournalReader:
 
     def entries(self, question: str | None = None) -> Iterator[Entry]:
         """All of them, or those of one question."""
-        which, given = ("", ()) if question is None else (" where question = ?", (question,))
-        for row in self._db.execute(f"select {_COLUMNS} from entries{which} order by id", given):
+        which, arguments = ("", ()) if question is None else (" where question = ?", (question,))
+        for row in self._db.execute(f"select {_COLUMNS} from entries{which} order by id", arguments):
             if (entry := self._entry(row)) is not None:
                 yield entry
 

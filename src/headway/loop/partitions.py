@@ -186,7 +186,7 @@ class Partitions:
 
 
 def waiting_news(before: list[PartitionStanding], after: list[PartitionStanding]) -> list[str]:
-    """What is new about who is waited for."""
+    """What is new about the sources that are waited for."""
     was, behind = ([name for standing in every for name in standing.behind] for every in (before, after))
     known = {name for standing in before for name in standing.let_go}
     given_up = [name for standing in after for name in standing.let_go if name not in known]

@@ -1,4 +1,4 @@
-"""The status of a runtime as a file beside its journal, for readers in other processes. What they see, nobody can change.
+"""The status of a runtime as a file beside its journal, for readers in other processes. What they see cannot be changed.
 
 It holds what the journal does not: how queries stand now, where their pages in Spark's own UI are, what decisions cost.
 The views are left out: the journal has them.

@@ -3,7 +3,7 @@
     #{"version":1,"stage":"minutes","lineage":"0d1c..","incarnation":2,"batch":17,"planned":"6f..","partitions":4, ...}
 
 Rows are JSON objects, so that none begins as a punctuation does. A text of a newer version is refused; fields that are not
-known are passed over, so that a stage may say more to those who know it.
+known are passed over, so that a stage may say more to readers that know it.
 """
 
 import json

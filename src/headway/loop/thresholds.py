@@ -75,7 +75,7 @@ class Threshold:
     def of(cls, spec: QuerySpec) -> "Threshold | None":
         """That of a query with an input whose patience declares that its threshold is tuned."""
         period_ms = spec.deadlines.period_ms
-        for policy in (given.policy for given in spec.inputs if given.policy is not None):
+        for policy in (source.policy for source in spec.inputs if source.policy is not None):
             declares = patience_declares(policy)
             if (tunes := declares.tunes) is not None:
                 make = slack_declares(tunes).learner

@@ -266,18 +266,18 @@ class QueryTracker:
         return self._view
 
 
-def _input(spec: QuerySpec, given: InputSpec, confidence: float, relays: Relays) -> InputTracker:
-    if given.relayed is not None:
-        return relayed_input(given, spec.deadlines, confidence, relays.of(given.relayed))
-    return InputTracker(given, confidence=confidence, sampler=_sampler(spec, given))
+def _input(spec: QuerySpec, source: InputSpec, confidence: float, relays: Relays) -> InputTracker:
+    if source.relayed is not None:
+        return relayed_input(source, spec.deadlines, confidence, relays.of(source.relayed))
+    return InputTracker(source, confidence=confidence, sampler=_sampler(spec, source))
 
 
-def _sampler(spec: QuerySpec, given: InputSpec) -> Sampler | None:
+def _sampler(spec: QuerySpec, source: InputSpec) -> Sampler | None:
     """With what was told of the input before a restart."""
-    if given.sampling is None:
+    if source.sampling is None:
         return None
-    sampler = Sampler(given.sampling, spec.deadlines, spec.window_ms)
-    for seen in (i for batch in spec.past for i in batch.inputs if i.name == given.name):
+    sampler = Sampler(source.sampling, spec.deadlines, spec.window_ms)
+    for seen in (i for batch in spec.past for i in batch.inputs if i.name == source.name):
         sampler.saw(seen)
-    sampler.sampling = given.sampling.decide(sampler.view)
+    sampler.sampling = source.sampling.decide(sampler.view)
     return sampler

@@ -130,7 +130,7 @@ def _halves(count: int, most: int | None) -> tuple[slice, slice]:
     return slice(cut), slice(cut, None)
 
 
-def _writer(given: int) -> int:
-    if not isinstance(given, int) or given < 0:
-        raise SettingError("writer", given, "a whole number of 0 or more")
-    return given
+def _writer(value: int) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise SettingError("writer", value, "a whole number of 0 or more")
+    return value

@@ -99,42 +99,42 @@ def together(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 def batch(timestamps: object, payloads: Iterable[Any]) -> tuple[Ints, NDArray[Any]]:
     """What is to be inserted, as two arrays of one length."""
-    given = np.asarray(timestamps)
-    if given.ndim != 1 or (given.size and not np.can_cast(given.dtype, np.int64, "safe")) or given.dtype == bool:
-        raise SettingError("timestamps", given.dtype.name, "one row of whole milliseconds, such as an int64 array")
+    value = np.asarray(timestamps)
+    if value.ndim != 1 or (value.size and not np.can_cast(value.dtype, np.int64, "safe")) or value.dtype == bool:
+        raise SettingError("timestamps", value.dtype.name, "one row of whole milliseconds, such as an int64 array")
     whole = isinstance(payloads, np.ndarray) and payloads.ndim == 1
     column: NDArray[Any] = payloads if whole else np.fromiter(payloads, object)  # type: ignore[assignment]
-    if len(column) != len(given):
-        raise SettingError("payloads", f"{len(column)} of them", f"one for each of the {len(given)} timestamps")
-    return given.astype(np.int64, copy=False), column
+    if len(column) != len(value):
+        raise SettingError("payloads", f"{len(column)} of them", f"one for each of the {len(value)} timestamps")
+    return value.astype(np.int64, copy=False), column
 
 
-def timestamp_of(given: object) -> int:
+def timestamp_of(value: object) -> int:
     """A single timestamp that fits where those of batches do."""
     try:
-        timestamp = index(given)  # type: ignore[arg-type]
+        timestamp = index(value)  # type: ignore[arg-type]
     except TypeError:
         timestamp = 2**63
     if not -(2**63) <= timestamp < 2**63:
-        raise SettingError("timestamp", given, "whole milliseconds")
+        raise SettingError("timestamp", value, "whole milliseconds")
     return timestamp
 
 
-def number(key: str, given: object, least: int) -> int:
+def number(key: str, value: object, least: int) -> int:
     """How many of something."""
-    if isinstance(given, int) and not isinstance(given, bool) and given >= least:
-        return given
-    raise SettingError(key, given, f"a whole number of {least} or more")
+    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        return value
+    raise SettingError(key, value, f"a whole number of {least} or more")
 
 
 T = TypeVar("T")
 
 
-def numbered(of: Sequence[T], given: int, key: str) -> T:
+def numbered(of: Sequence[T], value: int, key: str) -> T:
     """The reader or writer with this number."""
     try:
-        if given >= 0:
-            return of[given]
+        if value >= 0:
+            return of[value]
     except (IndexError, TypeError):
         pass
-    raise SettingError(key, given, f"a number from 0 to {len(of) - 1}")
+    raise SettingError(key, value, f"a number from 0 to {len(of) - 1}")

@@ -28,9 +28,9 @@ class SlackScaleGate(ScaleGate):
 
     def set_slt(self, ms: float) -> None:
         """Wait so long from now on."""
-        given = _slack(ms)
+        slack = _slack(ms)
         with self._lock:
-            self._slt_ms = given
+            self._slt_ms = slack
 
     def _limit(self, place: ScaleGateReader) -> Key:
         """Past the merge, whatever has no slack left, of any writer, and whatever is late."""

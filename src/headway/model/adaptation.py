@@ -21,7 +21,7 @@ class StageRates:
     stage: str
     arrived: float  # at its sites
     processed: float
-    emitted: float  # by a source: what the world sends, whether anybody takes it or not
+    emitted: float  # by a source: what the world sends, whether it is taken or not
     waiting: float = 0.0  # rows that wait for it, on the way and at its sites
     strained_ms: int = 0  # for how long it has not kept up with what is sent to it
     calm_ms: int = 0  # for how long it has
@@ -29,7 +29,7 @@ class StageRates:
 
 @dataclass(frozen=True, slots=True)
 class PastChange:
-    """What was carried out, so that a guard can see who goes to and fro. The plan: its stage is empty."""
+    """What was carried out, so that a guard can see what goes to and fro. The plan: its stage is empty."""
 
     at: WallMs
     stage: str

@@ -142,8 +142,8 @@ def _delays(view: "QueryView", width: int) -> list[tuple[float, ...]]:
     return known + [_MISSING] * (width - len(known))
 
 
-def _delay(given: "InputView", deadline: float) -> tuple[float, ...]:
-    upstream = given.upstream
+def _delay(view: "InputView", deadline: float) -> tuple[float, ...]:
+    upstream = view.upstream
     come = upstream is not None and upstream.complete is not None and upstream.complete >= deadline
-    d = given.delay if given.source_sends and not come else None
+    d = view.delay if view.source_sends and not come else None
     return _UNKNOWN if d is None else (d.low_ms, d.high_ms, d.mean_ms, d.mean_sd_ms, d.draw_sd_ms)

@@ -21,7 +21,7 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one streaming query of one site does. Who starts it needs no more than this, and the job."""
+    """What one streaming query of one site does. To start it takes no more than this, and the job."""
 
     name: str  # of the streaming query
     plan: str  # one of the logical plans of the job's query

@@ -1,8 +1,8 @@
 """Progress in band: what a stage of a pipeline says behind the rows of each of its batches, in the rows' own topic.
 
 A pipeline is cut into stages that run on different nodes, with a topic between each two. A stage writes the rows of a batch,
-and behind them, into every partition of the topic, a punctuation. Who reads one knows of this stage and this partition that
-every row which is still to come there is later than `complete`.
+and behind them, into every partition of the topic, a punctuation. A reader of one knows of this stage and this partition
+that every row which is still to come there is later than `complete`.
 
 Later means later, and not as late: Spark takes a row for late whose time is the watermark itself, but for rows in windows.
 """
@@ -51,7 +51,7 @@ class Punctuation:
 
     stage: str
     lineage: str  # of the stage's checkpoint: Spark's id of the query, which a move and a restart leave as it is
-    incarnation: int  # grows whenever somebody else begins to write for the stage
+    incarnation: int  # grows whenever another process begins to write for the stage
     batch: int
     planned: str  # what the batch reads, as a digest of Spark's own log: the same batch has the same
     partitions: int  # into so many its rows are spread, and each of them has this punctuation
@@ -70,7 +70,7 @@ class Punctuation:
 
 
 def verdict(last: Punctuation | None, lineage: str, batch: int, planned: str) -> Verdict:
-    """What is to be done with a batch whose stage has written `last` before. The topic decides, and nobody's memory.
+    """What is to be done with a batch whose stage has written `last` before. The topic decides, and no process's memory.
 
     Rows and punctuations of a batch come into the topic whole or not at all. Spark runs a batch again whose end it could not
     put down, and then it reads the same. A checkpoint that begins from nothing is another lineage, and writes anew.

@@ -81,23 +81,23 @@ _UNITS = {"ms": 1, "millisecond": 1, "s": 1_000, "sec": 1_000, "second": 1_000, 
 _WANT = "a duration of zero or more such as '500 ms', '3 seconds' or a number of milliseconds"
 
 
-def duration_or_never_ms(key: str, given: object) -> int | None:
+def duration_or_never_ms(key: str, value: object) -> int | None:
     """The same, but `"never"` (or None) is an answer too."""
-    if given is None or (isinstance(given, str) and given.strip().lower() == "never"):
+    if value is None or (isinstance(value, str) and value.strip().lower() == "never"):
         return None
-    return duration_ms(key, given)
+    return duration_ms(key, value)
 
 
-def duration_ms(key: str, given: object) -> int:
+def duration_ms(key: str, value: object) -> int:
     """The milliseconds of a duration as people write it; `key` names the setting in the error."""
-    if isinstance(given, bool):
-        raise SettingError(key, given, _WANT)
-    if isinstance(given, int | float):
-        if given < 0 or given != given or given == float("inf"):
-            raise SettingError(key, given, _WANT)
-        return int(given)
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", given) if isinstance(given, str) else None
+    if isinstance(value, bool):
+        raise SettingError(key, value, _WANT)
+    if isinstance(value, int | float):
+        if value < 0 or value != value or value == float("inf"):
+            raise SettingError(key, value, _WANT)
+        return int(value)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
     unit = _UNITS.get(match[2].lower()) or _UNITS.get(match[2].lower().removesuffix("s")) if match else None
     if match is None or unit is None:
-        raise SettingError(key, given, _WANT)
+        raise SettingError(key, value, _WANT)
     return round(float(match[1]) * unit)

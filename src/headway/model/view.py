@@ -26,7 +26,7 @@ class DelayView:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamView:
-    """What the stages in front of an input have said: it is complete up to there, by their word and nobody's guess."""
+    """What the stages in front of an input have said: it is complete up to there, by their word, not by a guess."""
 
     topic: str
     complete: EventMs | None = None  # every row that is still to come is of this time or later; None: not all have spoken

@@ -50,7 +50,7 @@ class Bulletins:
 
     @classmethod
     def silent(cls, messages: Messages, queues: Queues, swept: list[EventMs], inputs: int) -> "Bulletins":
-        """Before anybody has said anything."""
+        """Before any input has said anything."""
         nothing = tuple(tuple(Epochs() for _ in range(inputs)) for _ in range(queues.n))
         return cls(messages, Bulletin(0, np.zeros_like(queues.queue), tuple(swept), nothing))
 

@@ -140,7 +140,7 @@ class EngineViews:
 
     def _waiting_ms(self, q: int, node: int) -> float:
         """What is queued here costs to the end of the chain, and so does what was told to be queued behind it. What lies in
-        front of it concerns nobody here: it has not come yet."""
+        front of it does not count here: it has not come yet."""
         here, tail = self._layout.here[node][q], self._layout.tail_whole
         if here.all():
             return float(self._queues.queue[q] @ tail)

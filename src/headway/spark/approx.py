@@ -42,8 +42,8 @@ def quantile(column: str | Column, share: float) -> Column:
     u = F.when(y.isNotNull(), 1 / F.col(RATE))
     at = F.percentile(y, [*PERCENT, float(share)], F.round(1000 * u).cast("long"))
     none = F.array().cast("array<double>")
-    given = [F.lit(float(share)), F.count(u), F.coalesce(F.sum(u), F.lit(0.0)), F.coalesce(at, none)]
-    return Column(_jvm().headway.Sampling.quantileOf(*[c._jc for c in given]))
+    arguments = [F.lit(float(share)), F.count(u), F.coalesce(F.sum(u), F.lit(0.0)), F.coalesce(at, none)]
+    return Column(_jvm().headway.Sampling.quantileOf(*[c._jc for c in arguments]))
 
 
 def collect(*columns: str) -> Column:
@@ -61,8 +61,8 @@ def _answer(kind: str, column: Column) -> Column:
     u = F.when(y.isNotNull(), 1 / F.col(RATE))  # a row without a value is none
     sums = [F.count(u), *[F.coalesce(F.sum(product), F.lit(0.0)) for product in _products(u, y)]]
     context: Any = _jvm()
-    given = context.PythonUtils.toSeq([c._jc for c in sums])
-    return Column(context.headway.Sampling.answer(kind, given))
+    arguments = context.PythonUtils.toSeq([c._jc for c in sums])
+    return Column(context.headway.Sampling.answer(kind, arguments))
 
 
 def _products(u: Column, y: Column) -> list[Column]:

@@ -124,7 +124,7 @@ def begun_and_held(
 
 
 def _too_late(spark: Any, doorstep: _Doorstep, news: threading.Event, made: HeldStart) -> None:
-    """Nobody waits for it any more: when it comes it is stopped, and has not run."""
+    """It is not waited for any more: when it comes it is stopped, and has not run."""
     news.wait()
     spark.streams.removeListener(doorstep)
     made.give_up()

@@ -99,7 +99,7 @@ class Inputs:
         parts = self._registered(plane, rows, label, policy, settings, taken)
         most_ms = policy.most_ms if taken is None else taken.policy.most_ms
         if settings.relayed is not None:
-            most_ms = STANDS_MS  # without the gate nobody hears its stages: then the watermark waits
+            most_ms = STANDS_MS  # without the gate its stages are not heard: then the watermark waits
         how = Marking(
             settings.arrival, one_task(self.spark, profile), partition, min(MOST_PARTS, max(1, parts or MOST_PARTS)),
             late=None if late is None else partial(late_.condition, rows, column, late, label, partition),
@@ -145,9 +145,9 @@ class Inputs:
 
 
 def _check_columns(rows: DataFrame, settings: InputSettings) -> None:
-    for key, given in (("arrival", settings.arrival), ("partition", settings.partition)):
-        if given is not None and given not in rows.columns:
-            raise SettingError(f"watermark.{key}", given, f"one of the columns {', '.join(rows.columns)}")
+    for key, column in (("arrival", settings.arrival), ("partition", settings.partition)):
+        if column is not None and column not in rows.columns:
+            raise SettingError(f"watermark.{key}", column, f"one of the columns {', '.join(rows.columns)}")
     arrival = settings.arrival
     if arrival is not None and not isinstance(rows.schema[arrival].dataType, TimestampType):
         kind = rows.schema[arrival].dataType.simpleString()

@@ -74,9 +74,9 @@ def condition(
     whole = F.to_json(F.struct(*[time.alias(column) if n == column else _named(n) for n in rows.columns]), _JSON)
     part = F.lit(None) if partition is None else _named(partition)
     beyond = F.lit(None).cast("timestamp") if future is None else _named(future)
-    given = [_named(column), whole, part.cast("string"), beyond]
+    arguments = [_named(column), whole, part.cast("string"), beyond]
     java: Any = rows.sparkSession._jvm
-    return Column(java.headway.Late.column(folder, source, *[c._jc for c in given]))
+    return Column(java.headway.Late.column(folder, source, *[c._jc for c in arguments]))
 
 
 def read(spark: Any, folder: str) -> DataFrame:

@@ -104,12 +104,12 @@ def hadoop_files(spark: Any, checkpoint: str) -> HadoopFiles:
 
 
 def _expiry_s(spark: Any) -> float:
-    given = spark.conf.get(EXPIRY, None)
-    if given is None:
+    text = spark.conf.get(EXPIRY, None)
+    if text is None:
         return EXPIRY_S
-    ms = duration_ms(EXPIRY, given)
+    ms = duration_ms(EXPIRY, text)
     if ms < LEAST_MS:
-        raise SettingError(EXPIRY, given, "1 second or more")
+        raise SettingError(EXPIRY, text, "1 second or more")
     return ms / 1000
 
 

@@ -179,12 +179,12 @@ def _column(field: T.StructField) -> Column:
 
 
 def _named(
-    key: str, given: str | Sequence[str], rows: DataFrame, kinds: tuple[type, ...], least: int = 1
+    key: str, columns: str | Sequence[str], rows: DataFrame, kinds: tuple[type, ...], least: int = 1
 ) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
     there = [n for n in rows.columns if n != SOURCE]
     if len(names) < least:
-        raise SettingError(key, given, f"one or more of the columns {', '.join(there)}")
+        raise SettingError(key, columns, f"one or more of the columns {', '.join(there)}")
     for name in names:
         if name not in there:
             raise SettingError(key, name, f"one of the columns {', '.join(there)}")

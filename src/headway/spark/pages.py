@@ -16,9 +16,9 @@ _USUAL_MB = 1024
 _UNITS = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024 * 1024, "p": 1024**3}
 
 
-def page_size(given: Mapping[str, str]) -> str:
+def page_size(settings: Mapping[str, str]) -> str:
     """The least power of two at which one task could still use all memory that these settings give."""
-    most_mb = max(_megabytes(given.get(key, "")) for key in _MEMORIES) + _megabytes(given.get(_MEMORIES[-1], "0"))
+    most_mb = max(_megabytes(settings.get(key, "")) for key in _MEMORIES) + _megabytes(settings.get(_MEMORIES[-1], "0"))
     page_mb = LEAST_MB
     while page_mb * MOST < most_mb:
         page_mb *= 2

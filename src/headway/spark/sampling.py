@@ -42,8 +42,8 @@ class Sample:
         key = F.lit(None).cast("long") if self.group is None else F.col(tally.names.group)
         value = F.col(tally.names.value) if self.made else self.value
         context = _jvm()
-        given = context.PythonUtils.toSeq([column._jc for column in (*tally.asked(), value, key)])
-        return [Column(context.headway.SubStreams.column(given, LEAD_MS, CELL_MS)).alias(TALLY)]
+        arguments = context.PythonUtils.toSeq([column._jc for column in (*tally.asked(), value, key)])
+        return [Column(context.headway.SubStreams.column(arguments, LEAD_MS, CELL_MS)).alias(TALLY)]
 
     def taken(self, rows: DataFrame, column: str, group: str) -> DataFrame:
         """Those of `rows` that are in the sample, each with the probability it had to be."""

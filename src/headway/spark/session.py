@@ -42,13 +42,13 @@ def tune(builder: Any, *, rows_per_batch: int = USUAL_ROWS) -> Any:
     check_rows(rows_per_batch)
     if (installed := jvm.installed_spark()).startswith(("2.", "3.")):
         raise SettingError("spark", f"Spark {installed}", "Spark 4.0 or later")
-    given = settings(builder)
-    if not given.get("spark.master", "local").startswith("local") and _LAUNCHER in os.environ.get("PYSPARK_PYTHON", ""):
+    current = settings(builder)
+    if not current.get("spark.master", "local").startswith("local") and _LAUNCHER in os.environ.get("PYSPARK_PYTHON", ""):
         del os.environ["PYSPARK_PYTHON"]  # of a local session before this one: executors elsewhere have no such file
-    if ROWS not in given:
+    if ROWS not in current:
         builder = builder.config(ROWS, str(rows_per_batch))
-    if PAGE not in given:
-        builder = builder.config(PAGE, page_size(given))
+    if PAGE not in current:
+        builder = builder.config(PAGE, page_size(current))
     if jvm_is_up() and not jvm.in_jvm(running_jvm()):
         aloud(
             f"this JVM was started without Headway's jar for Spark {jvm.installed_spark()}, so control rows come from a "
@@ -57,7 +57,7 @@ def tune(builder: Any, *, rows_per_batch: int = USUAL_ROWS) -> Any:
         return builder
     with_jar(JAR)
     for key, ours in ((JARS, str(JAR)), ("spark.sql.extensions", EXTENSIONS)):
-        theirs = [item for item in given.get(key, "").split(",") if item and not _is_ours(item)]
+        theirs = [item for item in current.get(key, "").split(",") if item and not _is_ours(item)]
         builder = builder.config(key, ",".join([*theirs, ours]))
     return builder
 

@@ -57,7 +57,7 @@ class DashboardProcess:
 
     def __init__(self, journal: Path, options: Sequence[str]) -> None:
         command = [sys.executable, "-m", "headway", "dashboard", str(journal), "--with-parent", *options]
-        self._err = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as the process; a pipe that nobody reads would fill
+        self._err = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as the process; a pipe that is not read would fill
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._err, text=True, start_new_session=True
         )

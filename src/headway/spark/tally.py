@@ -47,8 +47,8 @@ class Tally:
 
     def in_one_pass(self, jvm: Any) -> list[Column]:
         part = F.col(self.names.part) if self.parts else F.lit(None).cast("int")
-        given = jvm.PythonUtils.toSeq([column._jc for column in (*self.asked(), part)])
-        made = jvm.headway.Tallied.column(given, LEAD_MS, self.least_ms, CELL_MS, self.parts, self.tails)
+        arguments = jvm.PythonUtils.toSeq([column._jc for column in (*self.asked(), part)])
+        made = jvm.headway.Tallied.column(arguments, LEAD_MS, self.least_ms, CELL_MS, self.parts, self.tails)
         return [Column(made).alias(TALLY)]
 
     def asked(self) -> tuple[Column, ...]:

@@ -45,8 +45,8 @@ def _server(arguments: Sequence[str]) -> FolderServer:
     options.add_argument("--host", required=True, help="the address of this site")
     options.add_argument("--port", type=int, default=0, help="0: any that is free")
     options.add_argument("--token-file", type=Path, required=True, help="a file with the token of all agents")
-    given = options.parse_args(arguments)
-    return FolderServer(given.root, given.host, given.port, _token(given.token_file))
+    parsed = options.parse_args(arguments)
+    return FolderServer(parsed.root, parsed.host, parsed.port, _token(parsed.token_file))
 
 
 def _token(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""The process that a testbed lives in: whoever kills it takes every site, link and limit away, and leaves nothing behind.
+"""The process that a testbed lives in: to kill it takes every site, link and limit away, and leaves nothing behind.
 
 Each site is a network namespace without a name, held by one process that dies with the keeper. A namespace goes with its
 last process, and its ends of links with it. So there is nothing to clean up, not even after `kill -9`.

@@ -2,11 +2,11 @@
 
 A task of a stage is a piece. A source and the partial aggregate behind it are fused at their site. Rows between two pieces
 are in a topic of their own at the broker of that end which stays where it is: a source's rows wait at the source's site
-until they are fetched, results are written at the site of the sink. So whoever moves takes no topic along, and nobody else
+until they are fetched, results are written at the site of the sink. So a piece that moves takes no topic along, and no other
 notices.
 
 Tasks of an aggregate have parts of the keys. A pipeline without state has a piece for each source all the way, so that a
-link that is down holds up nobody else.
+link that is down holds up no other.
 """
 
 from collections import defaultdict

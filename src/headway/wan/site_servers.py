@@ -83,7 +83,7 @@ class SiteServers:
                     time.sleep(LOOK_S)
 
     def make_topics(self, named: Sequence[tuple[str, str]]) -> None:
-        """Site and topic of each source, for who sends to it."""
+        """Site and topic of each source, for the program that sends to it."""
         at = {address.name: address.broker for address in self.addresses}
         for site, topic in named:
             topics.create(at[site], topic)

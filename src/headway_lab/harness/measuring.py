@@ -42,7 +42,7 @@ def measured(
 ) -> None:
     """Measure all segments; every result is in the ledger before the next one begins.
 
-    Those that are `rehearsed` are run first, and nothing of them is kept: whoever is the first to run code that the warm-up
+    Those that are `rehearsed` are run first, and nothing of them is kept: the first to run code that the warm-up
     has not run would be measured while it is compiled.
     """
     if not segments:

@@ -12,7 +12,7 @@ def events(spark: SparkSession, work: Any, end_ms: int | None = None, boot_ms: i
     """The events of `work` (a `headway_lab.workloads.ysb.Ysb`) from its epoch on, as they arrive; with `end_ms`, until then.
 
     With `boot_ms`, the wall time at which the monotonic clock stood at zero, they come as from another machine, by
-    whose clock they arrive: they stay as they are if somebody sets the clock of this one. That needs the jar.
+    whose clock they arrive: they stay as they are if the clock of this one is set. That needs the jar.
 
     With the laboratory's jar they come from a source of their own, as a user's would from Kafka. Without it, SQL makes them
     out of intervals of time: the same events, but a batch then pays for planning that too.

@@ -75,7 +75,7 @@ def record(topics: Mapping[str, Any], path: Path) -> None:
     rows = [(at, topic, value.decode()) for topic, feed in topics.items() for at, value, _ in feed.rows()]
     rows.sort(key=lambda row: row[0])  # those that come in together stay in the order of their feed
     tape = {"at": [at for at, _, _ in rows], "topic": [t for _, t, _ in rows], "value": [v for _, _, v in rows]}
-    unfinished = path.with_suffix(".part")  # somebody may be waiting for it already
+    unfinished = path.with_suffix(".part")  # a reader may be waiting for it already
     unfinished.write_text(json.dumps(tape), "utf-8")
     unfinished.rename(path)
 

@@ -66,7 +66,7 @@ def test_state_is_spread_over_one_partition_or_more_and_never_by_force(on_timeou
 @pytest.mark.parametrize(
     ("record", "state", "says"),
     [
-        (SERVING, "unknown", "nobody is stopping it"),
+        (SERVING, "unknown", "it is not being stopped"),
         (replace(SERVING, phase=Phase.ENDING, stop=QueryStop()), "under way", "clicks: ending on a"),
         (replace(STOPPED, stop=QueryStop()), "done", "clicks is stopped; its checkpoint is kept"),
         (replace(STOPPED, stop=QueryStop(True), retired=("f",)), "under way", "its checkpoint is being deleted"),

@@ -37,8 +37,8 @@ class LeasedNode:
 
     def tell(self, action: Any, epoch: int = 1, **more: Any) -> str:
         self.requests += 1
-        given = {"file": str(self.file), "folder": f"/all/counts/epoch-{epoch}", **more}
-        return self.member.obey(NodeCommand(f"r{self.requests}", action, "counts", epoch, **given)).because
+        fields = {"file": str(self.file), "folder": f"/all/counts/epoch-{epoch}", **more}
+        return self.member.obey(NodeCommand(f"r{self.requests}", action, "counts", epoch, **fields)).because
 
     def taken_by_other(self) -> bool:
         """Whether another node can have the query's lease."""
@@ -148,7 +148,7 @@ def test_a_node_that_has_lost_the_lease_since_it_took_a_query_over_does_not_begi
     node.tell("take")
     assert node.held.under("/all/counts/epoch-1").sure()
     node.session.close()
-    with pytest.raises(Declined, match="the lease of query 'counts' is lost: whoever came next has it"):
+    with pytest.raises(Declined, match="the lease of query 'counts' is lost: the next holder has it"):
         node.held.under("/all/counts/epoch-1")
 
 

@@ -17,9 +17,9 @@ from headway.testing import Notebook
 REVISION = Revision("/p/a.py")
 
 
-def at_once(work: Callable[..., Any], *given: Any) -> "Future[Any]":
+def at_once(work: Callable[..., Any], *arguments: Any) -> "Future[Any]":
     done: Future[Any] = Future()
-    done.set_result(work(*given))
+    done.set_result(work(*arguments))
     return done
 
 

@@ -99,7 +99,7 @@ def test_seconds_that_are_told_together_are_forecast_from_as_if_they_had_been_to
     rates = [100.0 + 40.0 * (second % 4) for second in range(120)]
 
     def forecast(every: int) -> Any:
-        loads, now = FleetLoads(lambda *given: Future()), WallMs(1_000_000)  # nothing is fitted
+        loads, now = FleetLoads(lambda *arguments: Future()), WallMs(1_000_000)  # nothing is fitted
         loads.step(now)
         for second in range(every, len(rates) + 1, every):
             told = HostedQuery("a", 1, "at the gate", now, rows=second, busy_ms=second, rates=tuple(rates[:second]))

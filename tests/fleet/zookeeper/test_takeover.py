@@ -183,7 +183,7 @@ def test_one_that_was_stopped_past_its_session_is_not_sure_of_its_lease_when_it_
     assert second.next_line() == "held 2"
     first.signal(signal.SIGCONT)
     assert first.ask("sure") == "no", "the first thing that it is asked"
-    assert first.ask("lost") == "whoever came next"
+    assert first.ask("lost") == "the next holder"
     assert second.ask("sure") == "yes" and second.ask("release") == "released"
 
 

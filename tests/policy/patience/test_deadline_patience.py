@@ -66,8 +66,8 @@ def test_rivals_can_be_set_in_its_place(tuner: Any) -> None:
 
 
 def test_until_something_is_known_half_of_the_time_is_given_to_waiting() -> None:
-    given = InputSpec("bus", 3_000, policy=Deadline("6 s"), slt_ms=3_000)
-    threshold, book = Threshold.of(QuerySpec("q", (given,), Deadlines((window("3 s"),)), True)), Notebook()
+    source = InputSpec("bus", 3_000, policy=Deadline("6 s"), slt_ms=3_000)
+    threshold, book = Threshold.of(QuerySpec("q", (source,), Deadlines((window("3 s"),)), True)), Notebook()
     assert threshold is not None and threshold.learner is not None and threshold.most_ms == WITHIN_MS
     assert threshold.ms == 3_000 and threshold.lesson("q") is None
     threshold.reports.append(Report("query", 1.0, 3_000, 1_500, 0))

@@ -1,4 +1,4 @@
-"""Whether there is enough machine for the queries, and who of them goes without."""
+"""Whether there is enough machine for the queries, and which of them goes without."""
 
 from headway.advice.advice import AdviceItem, span
 from headway.advice.checks.looks import ENOUGH, of_headway, quantile, steady, thirds, usual

@@ -7,7 +7,7 @@ from statistics import median
 from headway.advice.history import ProgressReport, StreamHistory
 
 ENOUGH = 10  # batches; with fewer nothing is said of what is usual
-YOUNG_MS = 60_000  # a JVM's first minute is slow for everybody
+YOUNG_MS = 60_000  # a JVM's first minute is slow for all queries
 
 
 def steady(query: StreamHistory) -> Sequence[ProgressReport]:

@@ -38,10 +38,10 @@ def delay_too_short(query: StreamHistory, job: JobHistory) -> AdviceItem | None:
         return None
     late = lateness(query)
     need = f"at least {span(max(late))}, to go by the oldest rows seen" if late else "longer"
-    given = "" if query.plan.delay_ms is None else f" of {span(query.plan.delay_ms)}"
+    delay = "" if query.plan.delay_ms is None else f" of {span(query.plan.delay_ms)}"
     return AdviceItem(
         "delay-too-short", query.name, "high" if rows and refused > rows / 100 else "medium",
-        f"{refused} rows (or partial results) came after the watermark{given} and are in no window",
+        f"{refused} rows (or partial results) came after the watermark{delay} and are in no window",
         (f"that is {share(refused / rows) if rows else 'all'} of {rows} rows read", "Spark drops them without a word"),
         f"a delay of {need}; under Headway they are counted before any aggregation, and kept with late=FOLDER",
     )  # fmt: skip

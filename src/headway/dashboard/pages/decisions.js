@@ -50,7 +50,7 @@ export function decisionsPage(place, { given }) {
     chosen = Math.min(chosen, Math.max(0, lines.length - 1));
     clear(list, lines.map((line, i) => el("li", { class: i === chosen ? "chosen" : "", "data-line": line.id, onclick: () => { chosen = i; draw(); } },
       el("time", { text: clock(line.at) }), el("span", { class: `badge q-${line.question}`, text: line.question }),
-      el("div", { class: "what" }, line.query ? el("a", { href: `#/query/${encodeURIComponent(line.query)}`, text: line.query }) : el("b", { text: line.scope || "nobody" }), el("span", { class: "quiet", text: ` ${line.kind}; ${line.receipt}` }), el("p", { text: line.because }),
+      el("div", { class: "what" }, line.query ? el("a", { href: `#/query/${encodeURIComponent(line.query)}`, text: line.query }) : el("b", { text: line.scope || "no query" }), el("span", { class: "quiet", text: ` ${line.kind}; ${line.receipt}` }), el("p", { text: line.because }),
         line.effect ? el("p", { class: "effect", text: `→ ${line.effect}` }) : null), el("small", { class: "quiet", text: line.policy }))));
     more.hidden = lines.length > 0;
     put(more, "No decision fits.");

@@ -61,7 +61,7 @@ def contract(
 
 @dataclass(frozen=True, slots=True)
 class MoveStanding:
-    """How a move stands, for who waits for it."""
+    """How a move stands, for the caller that waits for it."""
 
     state: Literal["under way", "done", "undone", "home", "unknown"]
     line: str
@@ -97,7 +97,7 @@ def standing(record: QueryRecord, id: str) -> MoveStanding:
 
 def _of_stop(record: QueryRecord) -> MoveStanding:
     if record.stop is None:
-        return MoveStanding("unknown", f"{record.query}: nobody is stopping it")
+        return MoveStanding("unknown", f"{record.query}: it is not being stopped")
     if record.phase is not Phase.STOPPED:
         return MoveStanding("under way", f"{record.query}: {record.phase}{f' on {record.node}' if record.node else ''}")
     if record.stop.forget and record.retired:

@@ -33,7 +33,7 @@ class DrainQuery:
     move: str
     epoch: int  # of the incarnation that ends
     next_epoch: int
-    at_once: bool = False  # interrupt the batch that runs: whoever comes next runs it again from the log
+    at_once: bool = False  # interrupt the batch that runs: the next incarnation runs it again from the log
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class TakeOver:
     """Take the lease with this epoch, then raise the epoch in the sink, then copy the least that is needed.
 
     With `partitions`: and spread the state of the copy over so many, before it is called complete.
-    With `commits`: and then start, as `StartQuery` does, without being told once more: nobody waits for two messages and a
-    write between the two. Not where it may begin from nothing, which has to be in the store before it is done.
+    With `commits`: and then start, as `StartQuery` does, without being told once more: this saves the wait for two messages
+    and a write between the two. Not where it may begin from nothing, which has to be in the store before it is done.
     """
 
     query: str
@@ -68,7 +68,7 @@ class TakeOver:
 
 @dataclass(frozen=True, slots=True)
 class StartQuery:
-    """Start from the folder that was made. Only with the lease: who has lost it answers that the run has failed.
+    """Start from the folder that was made. Only with the lease: a node that has lost it answers that the run has failed.
 
     The first batch runs at once, rows or no rows: a query whose source is silent must prove itself, too.
     """
@@ -112,7 +112,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class CannotRun:
-    """The target has tried to prepare, and cannot. Said at once: nobody waits for what can never be ready."""
+    """The target has tried to prepare, and cannot. Said at once: there is no use in waiting for what can never be ready."""
 
     query: str
     move: str

@@ -87,7 +87,7 @@ def gone(record: QueryRecord, epoch: int, because: str, now: WallMs) -> QueryRec
 
 
 def homeward(record: QueryRecord, because: str) -> QueryRecord:
-    """The target cannot: whoever starts the query next is the source, if it can."""
+    """The target cannot: the query is started next by the source, if it can."""
     assert record.move is not None
     return replace(record, move=replace(record.move, step=Step.HOME, trouble=because))
 
@@ -153,7 +153,7 @@ def stopped(record: QueryRecord) -> QueryRecord:
 
 
 def swept_by(record: QueryRecord, node: str | None) -> QueryRecord:
-    """Who deletes the folders of a query that is stopped; None where nobody can be reached."""
+    """Which node deletes the folders of a query that is stopped; None where none can be reached."""
     if record.stop is None or node == record.stop.sweeper:
         return record
     return replace(record, stop=replace(record.stop, sweeper=node))
@@ -161,7 +161,7 @@ def swept_by(record: QueryRecord, node: str | None) -> QueryRecord:
 
 def undone(record: QueryRecord, because: str, now: WallMs) -> QueryRecord:
     """The epoch that the target has prepared for is passed over, and the folder that it has begun may go: it may have died,
-    and who prepares next, on another node or in another process, must not find its folder begun by somebody else."""
+    and what prepares next, another node or another process, must not find its folder begun by an earlier one."""
     passed = record.top + 1
     retired = (*record.retired, folder_of(record.query, passed))
     return _with_end(replace(record, top=passed, retired=retired), Outcome.UNDONE, because, now)

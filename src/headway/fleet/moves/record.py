@@ -23,7 +23,7 @@ class Phase(StrEnum):
     TRIAL = "trial"  # it stands at its gate or runs; its first commits are awaited
     SERVING = "serving"  # it has committed: its folder is the one that counts
     ENDING = "ending"  # it shall end; what comes next waits until it surely has
-    STOPPED = "stopped"  # somebody has stopped it: nothing runs, and nothing will until it is submitted again
+    STOPPED = "stopped"  # a user has stopped it: nothing runs, and nothing will until it is submitted again
 
 
 class Step(StrEnum):
@@ -55,7 +55,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class FleetIncarnation:
-    """One life of a query on a node. Its epoch is nobody else's, and so is its folder."""
+    """One life of a query on a node. Its epoch is its own, and so is its folder."""
 
     epoch: int
     node: str
@@ -84,7 +84,7 @@ class MoveRecord:
 
 @dataclass(frozen=True, slots=True)
 class QueryStop:
-    """Somebody wants this query to end, and not to be started again."""
+    """A user wants this query to end, and not to be started again."""
 
     forget: bool = False  # its checkpoints are deleted, too
     sweeper: str | None = None  # the node that deletes folders, once there is none that serves
@@ -92,7 +92,7 @@ class QueryStop:
 
 @dataclass(frozen=True, slots=True)
 class EndedMove:
-    """How the last move of a query has ended, for who asked for it."""
+    """How the last move of a query has ended, for the caller that asked for it."""
 
     id: str
     outcome: Outcome
@@ -110,7 +110,7 @@ class QueryRecord:
     here: FleetIncarnation | None = None  # the newest incarnation; None where there is none
     top: int = 0  # the highest epoch ever given out
     lineage: tuple[str, ...] = ()  # folders that may hold what the next incarnation needs, oldest first
-    retired: tuple[str, ...] = ()  # folders that nobody needs any more, but that may still be there
+    retired: tuple[str, ...] = ()  # folders that are not needed any more, but that may still be there
     begun: bool = False  # a folder of this query was complete once: none may begin from nothing any more
     move: MoveRecord | None = None
     ended: EndedMove | None = None

@@ -19,7 +19,7 @@ Addressed = tuple[str, Instruction]  # a node, and what it is told
 
 
 def instructions(record: QueryRecord, version: int) -> tuple[Addressed, ...]:
-    """Whoever is primary says these again and again until the record has moved on."""
+    """The primary says these again and again until the record has moved on."""
     if record.here is None:
         return tuple(_of_sweeper(record, version))
     moving = _of_move(record, record.here, record.move, version) if record.move is not None else ()
@@ -60,5 +60,5 @@ def _of_sweeper(record: QueryRecord, version: int) -> Iterator[Addressed]:
 
 
 def _partitions(record: QueryRecord) -> int | None:
-    """Only the target spreads the state anew; who takes the query home takes it as it is by then."""
+    """Only the target spreads the state anew; the source, if the query goes home, takes it as it is by then."""
     return record.move.partitions if record.move is not None and record.move.step is Step.FORWARD else None

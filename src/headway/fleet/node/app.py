@@ -1,7 +1,7 @@
 """The door of a node: its HTTP application, and the server that runs it on a thread aside.
 
-Who does not know the token learns nothing, not even which addresses there are. Everything that is refused is refused with
-one line, which is also said aloud here.
+A caller that does not know the token learns nothing, not even which addresses there are. Everything that is refused is
+refused with one line, which is also said aloud here.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ MOST_BYTES = 1 << 20  # of a body: a query's experience is some ten thousand
 BODY_S = 10.0  # for it to come
 LEAST_LETTERS = 16  # of a token
 MOST_DIGITS = 18  # of the number of a status
-KEPT_S = 60  # a connection that nobody uses: in a large fleet an orchestrator asks every ten seconds
+KEPT_S = 60  # a connection that is not used: in a large fleet an orchestrator asks every ten seconds
 LOOPBACK = "127.0.0.1"
 CODES: dict[type[Exception], int] = {
     Malformed: 400, OtherSchema: 409, RequestReused: 409, NotHosted: 404, TimeoutError: 408, OverflowError: 413,
@@ -45,19 +45,19 @@ ASGI = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class TokenGuard:
-    """Lets through who knows the token; compared in constant time."""
+    """Lets through callers that know the token; compared in constant time."""
 
     app: ASGI
     token: str
     say: Callable[[str], None]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        given = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] == "http" and secrets.compare_digest(given, f"Bearer {self.token}".encode()):
+        authorization = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "http" and secrets.compare_digest(authorization, f"Bearer {self.token}".encode()):
             await self.app(scope, receive, send)
             return
-        caller, path = (scope.get("client") or ("somebody",))[0], _short(scope.get("path", ""))
-        self.say(f"a request of {caller} for {path} is refused: {'wrong' if given else 'no'} token")
+        caller, path = (scope.get("client") or ("an unknown address",))[0], _short(scope.get("path", ""))
+        self.say(f"a request of {caller} for {path} is refused: {'wrong' if authorization else 'no'} token")
         if scope["type"] == "http":
             head = [(b"content-type", b"application/json"), (b"connection", b"close"), (b"www-authenticate", b"Bearer")]
             await send({"type": "http.response.start", "status": 401, "headers": head})
@@ -80,7 +80,7 @@ def _routes(desk: CommandDesk, reporter: StatusReporter, say: Callable[[str], No
 
     def refused(request: Request, line: str, status: int) -> Response:
         line = " ".join(line.split())
-        say(f"a request of {request.client.host if request.client else 'somebody'} is refused: {line}")
+        say(f"a request of {request.client.host if request.client else 'an unknown address'} is refused: {line}")
         return answer(json.dumps({"error": line}), status)
 
     @app.get("/v1/status")
@@ -204,7 +204,7 @@ class NodeServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Nobody new; those who are being answered get their answers."""
+        """No new callers; those that are being answered get their answers."""
         self._server.should_exit = True
         if self._thread.ident is not None:
             self._thread.join(10)

@@ -12,7 +12,7 @@ from headway.fleet.node.host import NotHosted, QueryHost
 from headway.fleet.node.wire import CommandReceipt, NodeCommand
 from headway.model.time import WallMs
 
-KEPT = 1_000  # receipts; who asks again does so within minutes
+KEPT = 1_000  # receipts; a caller that asks again does so within minutes
 
 
 class RequestReused(HeadwayError):

@@ -23,7 +23,7 @@ class HeldLeases:
         self._held: dict[str, tuple[int, QueryLease]] = {}
 
     def take(self, query: str, epoch: int) -> None:
-        """Raises a HeadwayError that names who has it. Twice is once, as long as it is not lost."""
+        """Raises a HeadwayError that names the process that has it. Twice is once, as long as it is not lost."""
         leasing = self._leasing()
         if leasing is None:
             raise Declined(f"node {self._node} has no session with ZooKeeper, and takes no query without one")
@@ -69,7 +69,7 @@ class HeldLeases:
 
 
 class MemberLeasing:
-    """Leases for the runtime of a node in a fleet: nobody begins a batch who is not sure of the query's lease, too."""
+    """Leases for the runtime of a node in a fleet: no batch begins unless the node is sure of the query's lease, too."""
 
     def __init__(self, own: Leasing, held: HeldLeases) -> None:
         self._own, self._held = own, held

@@ -40,8 +40,8 @@ class MachineGauge:
     made of the cores in use and of those that had work for it and were held back, like the system's own over a minute.
     What other programs use is told over some seconds, too: of one that has just begun a load average says little.
 
-    Who sent which bytes the machine does not tell, so the node's part in them is worked out of its rows. Executors on other
-    machines are seen by neither: a node is meant to run where its tasks do.
+    The machine does not tell which process sent which bytes, so the node's part in them is worked out of its rows. Executors
+    on other machines are seen by neither: a node is meant to run where its tasks do.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ class MemberHost:
         return self._host.heap()
 
     def look_around(self) -> None:
-        """Leases of queries that have died are given back, and plans that nobody asks for are forgotten."""
+        """Leases of queries that have died are given back, and plans that are not asked for are forgotten."""
         self._host.look_around()
         there = {query.name: query for query in self._host.hosted()}
         for query, epoch in self._held.epochs.items():
@@ -88,7 +88,7 @@ class MemberHost:
         return receipt
 
     def _begin(self, command: NodeCommand) -> CommandReceipt:
-        """Take over, or start, under the fleet's lease: it is ours, and was nobody's, or this is refused."""
+        """Take over, or start, under the fleet's lease: it is ours, and was no other node's, or this is refused."""
         here = self._here(command.query)
         if here is not None and here.epoch == command.epoch:
             if here.state in OVER:

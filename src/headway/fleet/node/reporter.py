@@ -31,7 +31,7 @@ class ToldStatus:
         self._shorter: dict[int, bytes] = {}  # by the seconds that are told
 
     def since(self, number: int) -> bytes:
-        """For who has heard the status of this number last."""
+        """For a caller that has heard the status of this number last."""
         seconds = self.status.sequence - number
         if not 0 <= seconds < RATES:
             return self.whole
@@ -42,7 +42,7 @@ class ToldStatus:
 
 
 class StatusReporter:
-    """Asks the host and the machine, and keeps what they said last. Who wants to know waits for nobody."""
+    """Asks the host and the machine, and keeps what they said last, so that a caller never waits for them."""
 
     def __init__(
         self,

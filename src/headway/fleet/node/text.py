@@ -1,7 +1,7 @@
 """Values as JSON and back: frozen dataclasses made of numbers, texts, tuples and one another.
 
 What comes from elsewhere is held against the types, field by field. Anything else than what is declared is refused in one
-line that says where it is: a field that is missing, one that nobody knows, a text where a number belongs.
+line that says where it is: a field that is missing, one that is unknown, a text where a number belongs.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What is said between a node and those who ask it: commands, receipts, and how the node stands.
+"""What is said between a node and its callers: commands, receipts, and how the node stands.
 
 Every body carries the version of this schema, and one of another version is refused before anything else in it is looked at.
 A command has the id of its request: asked twice, it is done once, and the second answer is the first one again.
@@ -50,7 +50,7 @@ class NodeCommand:
     folder: str | None = None  # the checkpoint of this incarnation
     origins: tuple[str, ...] = ()  # checkpoints of earlier ones, oldest first
     batch: int | None = None  # that must be committed in what is taken over, as the drain's receipt has said
-    force: bool = False  # though somebody still holds the lease of what is taken over
+    force: bool = False  # even if another process still holds the lease of what is taken over
     partitions: int | None = None  # over how many the state is to be spread on the way
     next_epoch: int | None = None
     timeout_ms: int = 60_000  # for the batch that runs

@@ -88,7 +88,7 @@ class FleetDesk:
                 self._post(AskPosted(QuerySubmitted(id, query, self._shelf.put(file, text), node), answer))
             case MoveWanted(id, query, node, timeout_ms, on_timeout, partitions):
                 agreed = contract(timeout_ms, on_timeout, partitions=partitions)
-                self._post(AskPosted(MoveAsked(id, query, node, "somebody asked for it", agreed), answer))
+                self._post(AskPosted(MoveAsked(id, query, node, "a user asked for it", agreed), answer))
             case UpgradeWanted(id, query, file, text, timeout_ms, on_timeout, trial, partitions):
                 agreed, path = contract(timeout_ms, on_timeout, trial, partitions), self._shelf.put(file, text)
                 self._post(AskPosted(MoveAsked(id, query, "", f"upgrade to {file}", agreed, path), answer))
@@ -122,12 +122,12 @@ def _routes(desk: FleetDesk, say: Callable[[str], None]) -> "FastAPI":
 
     def refused(request: Request, error: Exception) -> Response:
         line = " ".join(str(error).split()) or "it did not come in time"
-        say(f"a request of {request.client.host if request.client else 'somebody'} is refused: {line}")
+        say(f"a request of {request.client.host if request.client else 'an unknown address'} is refused: {line}")
         return Response(json.dumps({"error": line}), CODES[type(error)], media_type="application/json")
 
-    async def answered(request: Request, work: Callable[..., Any], *given: Any) -> Response:
+    async def answered(request: Request, work: Callable[..., Any], *arguments: Any) -> Response:
         try:
-            return Response(written(await run_in_threadpool(work, *given)), media_type="application/json")
+            return Response(written(await run_in_threadpool(work, *arguments)), media_type="application/json")
         except tuple(CODES) as error:
             return refused(request, error)
 
@@ -151,7 +151,7 @@ def _routes(desk: FleetDesk, say: Callable[[str], None]) -> "FastAPI":
 
 
 def wanted_in(action: str, text: bytes) -> Any:
-    """What somebody wants. Raises Malformed, or OtherSchema."""
+    """What a caller wants. Raises Malformed, or OtherSchema."""
     kind = WANTED.get(action)
     if kind is None:
         raise Malformed(f"action = {action[:40]!r}: expected one of {', '.join(WANTED)}")

@@ -35,7 +35,7 @@ class OpenAsks:
         return waiting[0] if waiting else None
 
     def drop_all(self) -> list[AskAnswered]:
-        """Whether they were written is for the successor to say: who asks it with the same id is told."""
+        """Whether they were written is for the successor to say: a caller that asks it with the same id is told."""
         answers = [AskAnswered(one.id, False, NOT_PRIMARY) for waiting in self._open.values() for one in waiting]
         self._open.clear()
         return answers

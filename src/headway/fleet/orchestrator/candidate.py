@@ -1,7 +1,7 @@
 """An orchestrator's part in the tree that all share: its session, its place in the line, what it reads and writes.
 
 One thread does all of it, so that what was ordered first is done first. What it learns it posts. That the session is
-suspended is posted at once, by the thread of the connection: whoever leads stops in that moment.
+suspended is posted at once, by the thread of the connection: a leader stops in that moment.
 """
 
 import queue
@@ -85,7 +85,7 @@ class NodesListed:
 
 @dataclass(frozen=True, slots=True)
 class LeaderSeen:
-    """Somebody else leads, as far as anybody does."""
+    """Another orchestrator leads, if any does."""
 
     leader: str | None
 
@@ -101,9 +101,9 @@ Connect = Callable[[Tell], Session]
 class TreeSide:
     """One session, and all that is done with it."""
 
-    def __init__(self, session: Session, root: str, who: str) -> None:
+    def __init__(self, session: Session, root: str, label: str) -> None:
         self.session, self._root = session, root
-        self.election = TreeElection(session, root, who)
+        self.election = TreeElection(session, root, label)
         self.registry = Registry(session, root)
         self._store = TreeStore(session, root)
 
@@ -151,10 +151,10 @@ class Candidate:
     """Stands for election, and does what a leader orders of the store. Sessions come and go; it remains."""
 
     def __init__(
-        self, connect: Connect, root: str, who: str, post: Callable[[Learnt], None], say: Callable[[str], None] = aloud
+        self, connect: Connect, root: str, label: str, post: Callable[[Learnt], None], say: Callable[[str], None] = aloud
     ) -> None:
-        """`who` is told to those who ask the wrong orchestrator: a name, and where it is."""
-        self._connect, self._root, self._who, self._post, self._say = connect, root, who, post, say
+        """`label` is told to callers that ask the wrong orchestrator: a name, and where it is."""
+        self._connect, self._root, self._label, self._post, self._say = connect, root, label, post, say
         self._work: queue.SimpleQueue[SessionMessage | StoreOrder | None] = queue.SimpleQueue()
         self._over = threading.Event()
         self._side: TreeSide | None = None
@@ -166,7 +166,7 @@ class Candidate:
         self._thread.start()
 
     def stop(self) -> None:
-        """Leave the line, so that somebody else leads at once."""
+        """Leave the line, so that another orchestrator leads at once."""
         self._over.set()
         self._work.put(None)
         self._thread.join(20)
@@ -193,7 +193,7 @@ class Candidate:
     def _live(self) -> None:
         """One session, from its beginning to its end."""
         session = self._connect(self._heard)
-        self._side = side = TreeSide(session, self._root, self._who)
+        self._side = side = TreeSide(session, self._root, self._label)
         self._tell_once("")
         looks = 0
         self._listed = 0
@@ -266,7 +266,7 @@ class Candidate:
         try:
             learnt = side.carry_out(order, office)
         except Unheard:
-            return  # whoever waits for the answer asks again
+            return  # a caller that waits for the answer asks again
         for one in learnt:
             if isinstance(one, TermOver):  # the store knows better than we do
                 side.election.resign()

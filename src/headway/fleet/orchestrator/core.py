@@ -5,6 +5,7 @@ from headway.fleet.orchestrator.known_nodes import KnownNodes
 from headway.fleet.orchestrator.launching import FewestQueries, Placer
 from headway.fleet.orchestrator.messages import (
     AskAnswered,
+    CoreMessage,
     Elected,
     Members,
     MoveAsked,
@@ -14,7 +15,6 @@ from headway.fleet.orchestrator.messages import (
     ReadRecords,
     StopAsked,
     TermOver,
-    Told,
 )
 from headway.fleet.orchestrator.term import OrchestratorTimes, Term
 from headway.fleet.orchestrator.wishes import Wishes
@@ -39,7 +39,7 @@ class Orchestrator:
         """It is the primary, and knows what its predecessor has left."""
         return self.term is not None and self.term.informed
 
-    def take(self, message: Told, now: WallMs) -> list[Ordered]:
+    def take(self, message: CoreMessage, now: WallMs) -> list[Ordered]:
         """What follows from a message."""
         match message:
             case Elected(leader):

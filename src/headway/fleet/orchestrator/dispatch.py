@@ -1,4 +1,4 @@
-"""Carries instructions out to nodes, aside: a batch may run for a minute, and nobody waits for it here.
+"""Sends instructions to nodes, on threads of its own: a batch may run for a minute, and the core does not wait for it.
 
 An instruction is repeated until its record has moved on, so one that is on its way to a node is not sent a second time. What
 comes back is posted as a message.

@@ -37,7 +37,7 @@ class NodeDrains:
     def asked(
         self, wanted: DrainWanted, leader: int, heard: Mapping[str, NodeHeard], nodes: Mapping[str, NodeRegistration]
     ) -> tuple[AskReceipt, WriteDrain | None]:
-        """What somebody wants of a node: the answer, and what is to be written down."""
+        """What a user wants of a node: the answer, and what is to be written down."""
         node = wanted.node
         if wanted.undo:
             drain = self.end(node)
@@ -54,7 +54,7 @@ class NodeDrains:
         return self._drains.pop(node, None)
 
     def over(self, seen: FleetSeen) -> list[NodeDrain]:
-        """Of nodes whose process is another one by now: who has started it again wants it to serve."""
+        """Of nodes whose process is another one by now: the user who started it again wants it to serve."""
         return [d for d in self._drains.values() if d.node in seen.heard and seen.heard[d.node].status.run != d.run]
 
     def wish(self, seen: FleetSeen, choose: Choose) -> list[str]:

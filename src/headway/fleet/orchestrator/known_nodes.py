@@ -1,4 +1,4 @@
-"""What is known of the nodes: who has a session with the store, and what each has reported, with its age."""
+"""What is known of the nodes: which have a session with the store, and what each has reported, with its age."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class KnownNodes:
         self._reach_ms = reach_ms
         self.period_ms = 0  # between two reports of a node at which nothing is going on
         self.members: frozenset[str] = frozenset()
-        self.listed = False  # whether anybody has said who the members are
+        self.listed = False  # whether the list of members has come
         self._heard: dict[str, HeardNode] = {}
 
     def forget_members(self) -> None:
@@ -53,5 +53,5 @@ class KnownNodes:
         return [node for node in self.all_reachable(now) if node in self.members]
 
     def missing(self, nodes: Iterable[str]) -> list[str]:
-        """Of these nodes, those without a session. Nobody is missing before the members are known."""
+        """Of these nodes, those without a session. None is missing before the members are known."""
         return [node for node in nodes if node not in self.members] if self.listed else []

@@ -189,9 +189,9 @@ class FleetLoads:
             return
         if due := self._series.due().tolist():
             self._fitted = row = next((row for row in due if row > self._fitted), due[0])
-            latest, season = self._series.latest(row), self._series.given[row]
-            given = None if season < 2 else int(season)
-            self._fitting = self._names[row], self._submit(timed_fit, latest, given, self._settings.longest)
+            latest, season = self._series.latest(row), self._series.declared[row]
+            season_length = None if season < 2 else int(season)
+            self._fitting = self._names[row], self._submit(timed_fit, latest, season_length, self._settings.longest)
 
     def _found(self, now: WallMs) -> list[FitFound]:
         if self._fitting is None or not self._fitting[1].done():

@@ -16,8 +16,8 @@ Message = TypeVar("Message")
 class MessageThread(ABC, Generic[Message]):
     """`run` is the thread; every other thread posts."""
 
-    def __init__(self, who: str, clock: Clock) -> None:
-        self.who, self._clock = who, clock
+    def __init__(self, label: str, clock: Clock) -> None:
+        self.label, self._clock = label, clock
         self._inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self.ended, self.failed = threading.Event(), False
 
@@ -36,13 +36,13 @@ class MessageThread(ABC, Generic[Message]):
         self._inbox.put(None)
 
     def run(self) -> None:
-        """Until it is told to stop. A mistake of ours ends it: somebody else goes on from what is written down."""
+        """Until it is told to stop. A mistake of ours ends it: another orchestrator goes on from what is written down."""
         try:
             self._loop()
         except BaseException:
             self.failed = True
             traceback.print_exc()
-            aloud(f"{self.who} has ended by a mistake of its own, which stands above")
+            aloud(f"{self.label} has ended by a mistake of its own, which stands above")
         finally:
             self.ended.set()
 

@@ -71,7 +71,7 @@ class WriteRefused:
 
 @dataclass(frozen=True, slots=True)
 class LeaseBarred:
-    """Nobody holds the lease on this query, and nobody can take it under this epoch or a lower one."""
+    """No node holds the lease on this query, and none can take it under this epoch or a lower one."""
 
     leader: int
     query: str
@@ -122,7 +122,7 @@ class NodeAnswered:
 
 @dataclass(frozen=True, slots=True)
 class MoveAsked:
-    """Somebody wants a query elsewhere. Who asks again with the same id asks once."""
+    """A user or the policy wants a query elsewhere. To ask again with the same id is to ask once."""
 
     id: str
     query: str
@@ -151,7 +151,7 @@ class StopAsked:
     forget: bool = False  # its checkpoints are deleted, too
 
 
-Told = (
+CoreMessage = (
     Tick | Elected | TermOver | RecordsRead | RecordRead | RecordWritten | WriteRefused | LeaseBarred | LeaseStillHeld
     | Members | NodeReport | NodeAnswered | MoveAsked | QuerySubmitted | StopAsked
 )  # fmt: skip
@@ -191,7 +191,7 @@ class WriteRecord:
 
 @dataclass(frozen=True, slots=True)
 class BarLease:
-    """If nobody holds the lease on this query, see to it that nobody can take it under this epoch. At one stroke."""
+    """If no node holds the lease on this query, see to it that none can take it under this epoch. At one stroke."""
 
     leader: int
     query: str
@@ -200,7 +200,7 @@ class BarLease:
 
 @dataclass(frozen=True, slots=True)
 class AskAnswered:
-    """To whoever has asked for something: whether it is done or under way, and if not, why."""
+    """To the caller that asked for something: whether it is done or under way, and if not, why."""
 
     id: str
     accepted: bool

@@ -18,7 +18,7 @@ class MoveOutage:
     """Of the move of a query. What is no part's is on the way: messages, and the writes of the record."""
 
     query: str
-    epoch: int  # of who serves since
+    epoch: int  # of the incarnation that serves since
     ms: int
     parts_ms: dict[str, float]
 

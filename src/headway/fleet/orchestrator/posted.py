@@ -17,7 +17,7 @@ class NotPrimary(HeadwayError):
 
 @dataclass(frozen=True, slots=True)
 class AskPosted:
-    """Somebody asks for a move, a new query or the end of one, and waits for the answer."""
+    """A user asks for a move, a new query or the end of one, and waits for the answer."""
 
     asked: MoveAsked | QuerySubmitted | StopAsked
     answer: "Future[AskReceipt]"

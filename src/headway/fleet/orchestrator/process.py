@@ -56,10 +56,10 @@ class OrchestratorProcess:
         self.address = door.address or self._server.address
         self._journal, self._fitting = journal, ThreadPoolExecutor(1, thread_name_prefix="headway-fitting")
         loads = FleetLoads(self._fitting.submit)
-        who = f"{name} at {self.address}"
-        self.service = OrchestratorService(who, places.checkpoints, journal, policy, loads, SystemClock())
+        label = f"{name} at {self.address}"
+        self.service = OrchestratorService(label, places.checkpoints, journal, policy, loads, SystemClock())
         self._inbox.append(self.service.post)
-        candidate = Candidate(connect, places.root, who, self.service.post)
+        candidate = Candidate(connect, places.root, label, self.service.post)
         dispatch = Dispatch(token, self.service.post, candidate.sure, door.ca)
         self._hands = Hands(candidate, StatusPoll(token, self.service.post, door.ca), dispatch)
         self.service.hands = self._hands
@@ -78,7 +78,7 @@ class OrchestratorProcess:
         return leader is not None and self._hands.candidate.sure(leader)
 
     def stop(self) -> None:
-        """Leave the line first, so that somebody else leads at once."""
+        """Leave the line first, so that another orchestrator leads at once."""
         self._hands.candidate.stop()
         self._server.stop()
         self._hands.poll.stop()
@@ -88,7 +88,7 @@ class OrchestratorProcess:
         self._fitting.shutdown(wait=False, cancel_futures=True)
         self._journal.close()
         if self._thread.is_alive():
-            aloud(f"{self.service.who} does not end: it is left behind")
+            aloud(f"{self.service.label} does not end: it is left behind")
 
     def _post(self, message: Posted) -> None:
         """The door is made before the service, whose name has the door's address."""

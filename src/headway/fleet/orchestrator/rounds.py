@@ -65,7 +65,7 @@ class PlacementRounds:
         return self._hosts
 
     def look(self, seen: FleetSeen) -> None:
-        """How things stand, for the next round, and for whoever must be placed before it."""
+        """How things stand, for the next round, and for queries that must be placed before it."""
         self._resting = {query: until for query, until in self._resting.items() if until > seen.now}
         self._seen = seen = replace(seen, resting=self._resting)
         self._hosts = hosts(seen, self.loads.by_node(seen.homes, seen.now))

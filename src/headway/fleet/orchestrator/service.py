@@ -30,6 +30,7 @@ from headway.fleet.orchestrator.loads import FleetLoads
 from headway.fleet.orchestrator.message_thread import MessageThread
 from headway.fleet.orchestrator.messages import (
     AskAnswered,
+    CoreMessage,
     Elected,
     Members,
     NodeAnswered,
@@ -37,7 +38,6 @@ from headway.fleet.orchestrator.messages import (
     Said,
     TermOver,
     Tick,
-    Told,
     ToNode,
 )
 from headway.fleet.orchestrator.outages import Outages
@@ -77,10 +77,10 @@ class OrchestratorService(MessageThread[Posted]):
     """It has its hands before it runs."""
 
     def __init__(
-        self, who: str, places: str, journal: Log, policy: PlacementPolicy, loads: FleetLoads, clock: Clock
+        self, label: str, places: str, journal: Log, policy: PlacementPolicy, loads: FleetLoads, clock: Clock
     ) -> None:
-        """`who` is its name and address; `places` the folder of all checkpoints, on a file system that all nodes reach."""
-        super().__init__(who, clock)
+        """`label` is its name and address; `places` the folder of all checkpoints, on a file system that all nodes reach."""
+        super().__init__(label, clock)
         self._places, self._journal = places, journal
         self._rounds = PlacementRounds(Kernel(journal), policy, loads)
         self._core = Orchestrator(self._rounds)
@@ -105,9 +105,9 @@ class OrchestratorService(MessageThread[Posted]):
 
     @property
     def not_primary(self) -> str:
-        """One line for who has asked the wrong one."""
-        leader = "nobody is primary at this moment" if self._leader is None else f"the primary is {self._leader}"
-        return f"{self.who} is not the primary; {leader}"
+        """One line for a caller that has asked the wrong one."""
+        leader = "none is primary at this moment" if self._leader is None else f"the primary is {self._leader}"
+        return f"{self.label} is not the primary; {leader}"
 
     # ---- the thread
 
@@ -144,9 +144,9 @@ class OrchestratorService(MessageThread[Posted]):
             case TermOver() if self._core.leader is None:
                 return
             case Elected() | TermOver():
-                self._leader = self.who if isinstance(message, Elected) else None
+                self._leader = self.label if isinstance(message, Elected) else None
                 said = "is the primary" if isinstance(message, Elected) else "is not the primary any more"
-                self._journal.note(now, "", f"{self.who} {said}")
+                self._journal.note(now, "", f"{self.label} {said}")
                 for _, answer in [ask for asks in self._drain_asks.values() for ask in asks]:
                     answer.set_exception(NotPrimary(self.not_primary))
                 self._drain_asks.clear()
@@ -154,7 +154,7 @@ class OrchestratorService(MessageThread[Posted]):
             case _:
                 self._tell(message)
 
-    def _tell(self, message: Told) -> None:
+    def _tell(self, message: CoreMessage) -> None:
         now = self._clock.now()
         for order in self._core.take(message, now):
             self._carry_out(order, now)
@@ -202,7 +202,7 @@ class OrchestratorService(MessageThread[Posted]):
             record = record_of(self._core, receipt.query)
             if record is None or record.node != status.node or record.phase not in CONCERNED:
                 continue
-            if record.phase is not Phase.SERVING or not isinstance(receipt, Running):  # nobody waits for its commits
+            if record.phase is not Phase.SERVING or not isinstance(receipt, Running):  # nothing waits for its commits
                 self._tell(NodeAnswered(status.node, receipt))
 
     def _learnt(self, message: QueryTold, now: WallMs) -> None:
@@ -241,7 +241,7 @@ class OrchestratorService(MessageThread[Posted]):
                 self._drain_asks.setdefault(message.wanted.node, []).append((receipt, message.answer))
                 self._of_hands.candidate.order(order)
         elif not self._core.informed:
-            message.answer.set_exception(NotPrimary(f"{self.who} is the primary, but has not read the records yet"))
+            message.answer.set_exception(NotPrimary(f"{self.label} is the primary, but has not read the records yet"))
         else:
             record = record_of(self._core, message.query)
             message.answer.set_result(progress_of(message, record, self._outages.of(message.query)))
@@ -275,7 +275,7 @@ class OrchestratorService(MessageThread[Posted]):
         seen = self._seen(now)
         nodes = node_standings(self._fleet.nodes, seen, self._rounds.hosts)
         queries = query_standings(seen)
-        return FleetStanding(self.who, self._core.informed, self._leader, now, nodes, queries)
+        return FleetStanding(self.label, self._core.informed, self._leader, now, nodes, queries)
 
     @property
     def _of_hands(self) -> Hands:

@@ -15,7 +15,7 @@ CLOSES = re.compile(rb"\r\nconnection:[ \t]*close\r\n", re.IGNORECASE)
 
 
 class StatusLink:
-    """One request at a time. Whoever asks limits the time; what was cut off is begun anew with the next."""
+    """One request at a time. The caller limits the time; what was cut off is begun anew with the next."""
 
     def __init__(self, address: str, token: str, tls: ssl.SSLContext | None) -> None:
         parts = urlsplit(address)

@@ -1,4 +1,4 @@
-"""Asks every node how it stands, each in its turn. What comes is posted; nobody waits for the rest.
+"""Asks every node how it stands, each in its turn. What comes is posted, without waiting for the rest.
 
 An orchestrator asks and is not told, so that a node knows no orchestrator, and a secondary hears the same as the primary. It
 asks once a second, and in a large fleet so often that it hears `LOOKS_A_SECOND` statuses: what it does for a fleet does not
@@ -57,7 +57,7 @@ class WatchedNode:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Whom to ask."""
+    """Which nodes to ask."""
 
     addresses: Mapping[str, str] = field(default_factory=dict)
     busy: frozenset[str] = frozenset()
@@ -114,7 +114,7 @@ class StatusPoll:
             self._nodes[name] = WatchedNode(name, StatusLink(addresses[name], self._token, self._tls))
 
     def _turn(self, watch: Watch, now: float) -> None:
-        """Ask whoever has not been asked for long enough."""
+        """Ask the nodes that have not been asked for long enough."""
         period = period_s(len(self._nodes))
         for node in self._nodes.values():
             wait = EVERY_S if node.name in watch.busy else period

@@ -1,7 +1,7 @@
 """A term of the primary: from its election until it is deposed.
 
-It acts upon what the store has confirmed and upon nothing else, so whoever is elected next reads the store and goes on. A
-query is started elsewhere only after the store has barred its lease, which it does for nobody whose lease may still run.
+It acts upon what the store has confirmed and upon nothing else, so the next primary reads the store and goes on. A
+query is started elsewhere only after the store has barred its lease, which it never does while the lease may still run.
 """
 
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from headway.fleet.orchestrator.launching import Launching, Placer
 from headway.fleet.orchestrator.messages import (
     AskAnswered,
     BarLease,
+    CoreMessage,
     LeaseBarred,
     LeaseStillHeld,
     Members,
@@ -36,7 +37,6 @@ from headway.fleet.orchestrator.messages import (
     StopAsked,
     StoredRecord,
     Tick,
-    Told,
     ToNode,
     WriteRefused,
 )
@@ -76,7 +76,7 @@ class Term:
         """It has read the records: before that it knows of no query, which is not the same as that there is none."""
         return self._read_at is None
 
-    def take(self, message: Told, now: WallMs) -> Iterator[Ordered]:
+    def take(self, message: CoreMessage, now: WallMs) -> Iterator[Ordered]:
         match message:
             case Tick():
                 yield from self._tick(now)
@@ -96,7 +96,7 @@ class Term:
             case _:
                 yield from self._from_store(message, now)
 
-    def _from_store(self, message: Told, now: WallMs) -> Iterator[Ordered]:
+    def _from_store(self, message: CoreMessage, now: WallMs) -> Iterator[Ordered]:
         """Answers about one query."""
         match message:
             case RecordRead(query=query, stored=None):

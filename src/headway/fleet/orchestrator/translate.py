@@ -60,7 +60,7 @@ class QueryContext:
         return None if self.drained is None else self.drained.experience
 
     def drained_at(self, epoch: int) -> int | None:
-        """The last batch of that incarnation, which must be in what the next one takes over; None if nobody has told."""
+        """The last batch of that incarnation, which must be in what the next one takes over; None if it is not known."""
         return self.drained.batch if self.drained is not None and self.drained.epoch == epoch else None
 
     def place(self, folder: str) -> str:
@@ -90,7 +90,7 @@ def command_of(told: Instruction, request: str, context: QueryContext) -> NodeCo
         case ResumeQuery(epoch=epoch):
             return NodeCommand(request, "resume", query, epoch, version=version)
         case TakeOver(epoch=epoch, revision=revision, folders=folders, folder=folder, partitions=partitions):
-            # By force: that nobody else runs it is what the fleet's own lease says, not the one of an earlier folder.
+            # By force: that no other node runs it is what the fleet's own lease says, not the one of an earlier folder.
             take = NodeCommand(
                 request, "take", query, epoch, version=version, file=revision.pipeline, folder=context.place(folder),
                 origins=context.all_places(folders), batch=context.drained_at(epoch - 1), force=True, partitions=partitions,
@@ -101,7 +101,7 @@ def command_of(told: Instruction, request: str, context: QueryContext) -> NodeCo
         case EndQuery(epoch=epoch, at_once=at_once):
             return NodeCommand(request, "stop", query, epoch, version=version, timeout_ms=0 if at_once else BATCH_MS)
         case DeleteFolders(folders=folders):
-            # A node deletes what is older than an epoch: than the next one, which nobody has yet.
+            # A node deletes what is older than an epoch: than the next one, which no node has yet.
             return NodeCommand(
                 request, "clean", query, context.next_epoch, version=version, origins=context.all_places(folders)
             )  # fmt: skip

@@ -10,7 +10,7 @@ from headway.model.placement import NEVER, Computations, HostView, NodeView
 from headway.model.ring import NEPTUNE, Ring, Rings, RingShape, no_load
 from headway.model.time import WallMs
 
-COOL_MS = 30_000  # after the end of a move, for the node that the query is on then: whoever is elected meanwhile sees it
+COOL_MS = 30_000  # after the end of a move, for the node that the query is on then: a new primary sees it, too
 FRESH_MS = 3_500  # a status that is older than three and a half of its kind says nothing about now
 
 
@@ -101,7 +101,8 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 
 def _node(name: str, heard: NodeHeard, ring: Ring) -> NodeView:
-    """Whoever has not told an upper limit for its bandwidth counts as one that uses none: nothing is known of an excess."""
+    """A query that has not told an upper limit for its bandwidth counts as one that uses none: nothing is known of an
+    excess."""
     figures: MachineFigures = heard.status.machine
     limit, cores = heard.status.bandwidth_limit, figures.cores or 1.0
     return NodeView(

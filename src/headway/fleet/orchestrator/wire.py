@@ -1,4 +1,4 @@
-"""What is said between an orchestrator and those who ask it for something. `fleet/node/wire.py` is what it says to nodes."""
+"""What is said between an orchestrator and its callers. `fleet/node/wire.py` is what it says to nodes."""
 
 from dataclasses import dataclass
 from typing import Literal

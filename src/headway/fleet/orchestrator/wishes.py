@@ -1,7 +1,7 @@
 """Where queries ought to be, what was asked for, and what is: three things that are kept apart.
 
 A wish is asserted in every tick until what is seen agrees with it, or until it was tried and could not be. Wishing twice
-changes nothing, so whoever decides need not remember what it has said.
+changes nothing, so the policy need not remember what it has said.
 """
 
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ class PlacementWish:
 
 
 class Wishes:
-    """The actuator of whoever decides about placement."""
+    """The actuator of the placement question."""
 
     def __init__(self, contract: MoveContract | None = None) -> None:
         self._contract = contract or MoveContract()
@@ -36,7 +36,7 @@ class Wishes:
         self._maker = 0
 
     def begin(self, leader: int) -> None:
-        """A new primary wishes anew; its ids are nobody else's."""
+        """A new primary wishes anew; its ids differ from those of all others."""
         self._wishes.clear()
         self._maker, self._made = leader, 0
 

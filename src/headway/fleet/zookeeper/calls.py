@@ -19,7 +19,7 @@ from headway.fleet.session import (
 )
 
 LEAST_CALL_S = 0.5
-MAX_BYTES = 900_000  # of a commit: ZooKeeper hangs up on whoever sends a megabyte, and would again
+MAX_BYTES = 900_000  # of a commit: ZooKeeper hangs up on a client that sends a megabyte, and would again
 Why = Literal["version", "missing", "exists", "children"]
 WHYS: dict[str, Why] = {
     "BadVersionError": "version",
@@ -39,7 +39,8 @@ class KazooCalls(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise `Unheard` unless we are connected: kazoo would keep what we ask, and do it when nobody waits any more."""
+        """Raise `Unheard` unless we are connected: kazoo would keep what we ask, and do it when nothing waits for it any
+        more."""
 
     @abstractmethod
     def changed(self, path: str) -> None:

@@ -38,7 +38,7 @@ LOG.addHandler(logging.NullHandler())  # every lost connection would be a warnin
 
 def open_session(
     hosts: str,
-    who: str,
+    label: str,
     *,
     timeout_ms: int = TIMEOUT_MS,
     tell: Tell = tell_nobody,
@@ -48,13 +48,13 @@ def open_session(
     """Open a session with one of the `hosts`, `host:port,host:port`.
 
     `tell` is called on threads of the connection: it may post what it is told, and must do nothing else. With a `secret`,
-    `user:password`, nobody without it can read or change what this session makes. The server may grant another timeout than
-    the one that is asked for; it is the session's.
+    `user:password`, no session without it can read or change what this session makes. The server may grant another timeout
+    than the one that is asked for; it is the session's.
     """
     asked_at = since_boot()
     client = _client(hosts, timeout_ms, secret)
     granted = _granted(client)
-    session = ZooKeeperSession(client, f"{node_name(who)}-{secrets.token_hex(6)}", tell)
+    session = ZooKeeperSession(client, f"{node_name(label)}-{secrets.token_hex(6)}", tell)
     client.add_listener(session.heard)
     try:
         client.start(timeout=start_s)
@@ -89,7 +89,7 @@ def _client(hosts: str, timeout_ms: int, secret: str | None) -> Any:
         if not (user and password):
             raise SettingError("secret", "...", "user:password")
         more = {"auth_data": [("digest", secret)], "default_acl": [make_digest_acl(user, password, all=True)]}
-    # Left alone, kazoo doubles its pauses up to an hour: whoever was away for ten seconds would be missed for ten more.
+    # Left alone, kazoo doubles its pauses up to an hour: a server that was away for 10 s would be missed for 10 more.
     retry = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_delay=min(0.5, timeout_ms / 4_000))
     try:
         return KazooClient(_thrice(hosts), timeout_ms / 1000, connection_retry=retry, logger=LOG, **more)
@@ -100,7 +100,8 @@ def _client(hosts: str, timeout_ms: int, secret: str | None) -> Any:
 def _thrice(hosts: str) -> str:
     """kazoo waits for the first answer of a server for the session timeout / the number of servers.
 
-    One that has just begun may forget who came too early: of a single server, the session would be given up meanwhile.
+    One that has just begun may forget a session that came too early: of a single server, the session would be given up
+    meanwhile.
     """
     listed, slash, chroot = hosts.partition("/")
     times = -(-3 // (listed.count(",") + 1))
@@ -121,8 +122,8 @@ def _granted(client: Any) -> Granted:
     connection, granted = client._connection, Granted()
     connect = connection._connect
 
-    def connected(*given: Any) -> Any:
-        read_timeout, connect_timeout = connect(*given)
+    def connected(*arguments: Any) -> Any:
+        read_timeout, connect_timeout = connect(*arguments)
         if not granted.known.is_set():
             granted.timeout_s = read_timeout * 1.5 / 1000  # kazoo waits for two thirds of it for an answer
             granted.session_id = client._session_id
@@ -160,7 +161,7 @@ class ZooKeeperSession(KazooCalls):
     def heard(self, state: str) -> None:
         """kazoo's listener: on the thread of the connection, which must not wait for anything."""
         if self.state is SessionState.OVER:
-            return  # what kazoo connects now is another session, that nobody has asked for
+            return  # what kazoo connects now is another session, which was not asked for
         if state == "LOST":
             self._become(SessionState.OVER)
             threading.Thread(target=self.close, name="headway-zookeeper-end", daemon=True).start()

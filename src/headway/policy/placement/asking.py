@@ -53,6 +53,6 @@ def check_times(rounds: int, cool_down_ms: int, rest_ms: int) -> None:
     """Settings that all policies have which move something."""
     if rounds < 1:
         raise SettingError("placement.rounds", rounds, "1 round or more")
-    for name, given in (("cool_down_ms", cool_down_ms), ("rest_ms", rest_ms)):
-        if given < 0:
-            raise SettingError(f"placement.{name}", given, "0 ms or more")
+    for name, ms in (("cool_down_ms", cool_down_ms), ("rest_ms", rest_ms)):
+        if ms < 0:
+            raise SettingError(f"placement.{name}", ms, "0 ms or more")

@@ -112,7 +112,7 @@ class PredictionRings:
         return self._with_others.of_fleet(seen.nodes, shape, own, added, stacked(rings, shape, seen.now).values)
 
     def home_scores(self, seen: FleetView, requests: list[MoveRequest], shape: RingShape) -> Floats:
-        """How much those who ask are disturbed where they are: I_c, measured as on all other nodes."""
+        """How much the queries that ask are disturbed where they are: I_c, measured as on all other nodes."""
         homes = _homes(seen, requests)
         own = stacked([node.ring for node in seen.nodes], shape, seen.now).values
         rings = stacked([request.ring for request in requests], shape, seen.now).values
@@ -120,7 +120,7 @@ class PredictionRings:
         return np.array([request.score for request in requests]) if found is None else found
 
     def room(self, seen: FleetView, requests: list[MoveRequest], shape: RingShape) -> Room:
-        """Where each of those who ask may go at all."""
+        """Where each of the queries that ask may go at all."""
         own = stacked([node.ring for node in seen.nodes], shape, seen.now).values
         rings = stacked([request.ring for request in requests], shape, seen.now).values
         return self._with_others.room(seen.nodes, shape, own, _homes(seen, requests), rings)

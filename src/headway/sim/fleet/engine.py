@@ -1,4 +1,4 @@
-"""Nodes and computations, stepped: who gets how much of what, what is processed, and how long it took.
+"""Nodes and computations, stepped: which gets how much of what, what is processed, and how long it took.
 
     engine = FleetEngine(load, machines, Contention(), MoveTimes(), placed, seed=1)
     step = engine.step(at_ms=0, seconds=1.0)

@@ -55,9 +55,9 @@ class FleetMachines:
 class Contention:
     """What sharing costs: our model, in four numbers.
 
-    A resource of which more is asked than there is loses a part of itself to switching between those who ask: with demand
+    A resource of which more is asked than there is loses a part of itself to switching between those that ask: with demand
     `d` times the capacity it gives capacity / (1 + crowding * (d - 1)), and on a crowded link cores do the same work that
-    many times over. Who asks gets a share in proportion to what is asked.
+    many times over. Each gets a share in proportion to what is asked.
     A message waits for what is queued before it, and, as others come in bursts, burst_ms * busy / (1 - busy) more.
     """
 
@@ -81,7 +81,7 @@ MOST_BUSY = 0.99  # of a step's mean: a resource that is busy all the time queue
 class SharedResource:
     """One resource of every node over one step: processor time, or bandwidth."""
 
-    share: Floats  # that everybody gets of what is asked for
+    share: Floats  # that each gets of what it asks for
     busy: Floats  # of what crowding leaves
     crowded: Floats  # 1, or by how much switching makes it less
 

@@ -84,7 +84,7 @@ class SimulatedOrchestrator:
         return FleetView(now, nodes, requests, resting=dict(self._resting), computations=every)
 
     def _act(self, decided: PlacementDecision, now: WallMs) -> str:
-        """Nothing is done twice: who is on its way is left alone."""
+        """Nothing is done twice: a query on its way is left alone."""
         if not isinstance(decided, Placements):
             return "nothing to do"
         done = [self._carry_out(choice) for choice in decided.choices]
@@ -107,5 +107,5 @@ class SimulatedOrchestrator:
                 for node in asked:
                     del self._requests[node]
                     self._send(node, choice)
-                return f"{query}: {', '.join(asked) or 'nobody'} is told"
+                return f"{query}: {', '.join(asked) or 'no node'} is told"
         return f"{choice.query}: a world without newcomers has nothing to start"

@@ -124,7 +124,7 @@ class FleetWorld:
         return [int(delay) for delay in self._rng.integers(low, high + 1, count)]
 
     def foreseen(self, now: WallMs) -> Computations:
-        """The true rates to come, for who is shown the future."""
+        """The true rates to come, for a policy that is shown the future."""
         rings = self._senses.true_rings(now)
         homes = tuple(node_name(int(n)) for n in self.engine.node_of)
         return Computations(tuple(self._computations), rings, homes)

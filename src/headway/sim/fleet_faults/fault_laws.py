@@ -41,12 +41,12 @@ def the_order_of_things_is_kept(world: FaultyFleet) -> Iterator[str]:
 
 def one_leader_writes(world: FaultyFleet) -> Iterator[str]:
     """A write takes effect under the newest election only, and one epoch is given out once."""
-    given: dict[tuple[str, int], object] = {}
+    assigned: dict[tuple[str, int], object] = {}
     for write in world.store.applied:
         if write.leader != write.newest:
             yield f"at {write.at} leader {write.leader} wrote {write.record.query} when {write.newest} was elected"
         here = write.record.here
-        if here is not None and given.setdefault((write.record.query, here.epoch), here) != here:
+        if here is not None and assigned.setdefault((write.record.query, here.epoch), here) != here:
             yield f"{write.record.query}: epoch {here.epoch} was given out twice"
 
 
@@ -55,7 +55,7 @@ def every_query_runs_again(world: FaultyFleet) -> Iterator[str]:
     for query, sink in world.disk.sinks.items():
         stored = world.store.records.get(query)
         if stored is None:
-            yield f"{query} was submitted, and nobody knows it"
+            yield f"{query} was submitted, and is not in the store"
         elif query in world.schedule.stopped and (stored.record.stop is not None or _told_to_stop(world, query)):
             if stored.record.phase is not Phase.STOPPED:
                 yield f"{query} was to be stopped, and is {stored.record.phase} at the end: {stored.record}"

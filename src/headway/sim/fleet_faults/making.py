@@ -57,15 +57,15 @@ def _stop(dice: Random, plain: FleetSchedule, length: int) -> FleetAction:
 
 def _fault(dice: Random, plain: FleetSchedule, at: int) -> FleetAction:
     node = dice.choice(plain.node_names)
-    anybody = dice.choice((*plain.node_names, "o0", "o1"))
+    process = dice.choice((*plain.node_names, "o0", "o1"))
     span = dice.choice(SPANS_MS)
     return dice.choice((
         {"do": "kill", "at": at, "who": node, "down": span},
-        {"do": "kill", "at": at, "who": anybody, "down": span},
+        {"do": "kill", "at": at, "who": process, "down": span},
         {"do": "freeze", "at": at, "who": node, "ms": span, "clock": dice.random() < 0.3},
-        {"do": "freeze", "at": at, "who": anybody, "ms": span, "clock": False},
+        {"do": "freeze", "at": at, "who": process, "ms": span, "clock": False},
         {"do": "cut", "at": at, "who": node, "whom": "*", "ms": span},
-        {"do": "cut", "at": at, "who": anybody, "whom": dice.choice(("store", "o0", "o1", node)), "ms": span},
+        {"do": "cut", "at": at, "who": process, "whom": dice.choice(("store", "o0", "o1", node)), "ms": span},
         {"do": "store", "at": at, "ms": span},
         {"do": "fail", "at": at, "query": dice.choice(plain.query_names)},
         {"do": "crowd", "at": at, "ms": span},

@@ -42,7 +42,7 @@ class Host:
             event()
 
     def start(self) -> None:
-        """A new process, which nobody has frozen and whose clock is right."""
+        """A new process, which is not frozen and whose clock is right."""
         self.up, self.boot = True, self.boot + 1
         self._frozen, self._slept_ms = 0, 0
 
@@ -76,14 +76,14 @@ class Network:
         self._crowds = 0
         self._last: dict[tuple[str, str], int] = {}  # when the last message of an ordered connection arrives
 
-    def cut(self, who: str, whom: str, ms: int) -> None:
-        self._cuts[who, whom] = self._cuts.get((who, whom), 0) + 1
-        self._agenda.at(self._agenda.clock.at + ms, lambda: self._mend(who, whom))
+    def cut(self, place: str, peer: str, ms: int) -> None:
+        self._cuts[place, peer] = self._cuts.get((place, peer), 0) + 1
+        self._agenda.at(self._agenda.clock.at + ms, lambda: self._mend(place, peer))
 
-    def _mend(self, who: str, whom: str) -> None:
-        self._cuts[who, whom] -= 1
-        if not self._cuts[who, whom]:
-            del self._cuts[who, whom]
+    def _mend(self, place: str, peer: str) -> None:
+        self._cuts[place, peer] -= 1
+        if not self._cuts[place, peer]:
+            del self._cuts[place, peer]
 
     def crowd(self, ms: int) -> None:
         self._crowds += 1
@@ -94,7 +94,7 @@ class Network:
 
     def passes(self, one: str, other: str) -> bool:
         return not self._cuts or not any(
-            {one, other} == {who, whom} or (whom == "*" and who in (one, other)) for who, whom in self._cuts
+            {one, other} == {place, peer} or (peer == "*" and place in (one, other)) for place, peer in self._cuts
         )
 
     def send(self, sender: str, to: str, event: Event) -> None:

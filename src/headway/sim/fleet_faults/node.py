@@ -70,7 +70,7 @@ class ModelNode(Host):
     # ---- the session
 
     def session_begins(self) -> None:
-        """Whoever ran under an earlier one finds out at its gate."""
+        """A query that ran under an earlier one finds out at its gate."""
 
     def session_ends(self) -> None:
         for run in self.runs.values():

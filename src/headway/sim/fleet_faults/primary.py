@@ -7,6 +7,7 @@ from headway.fleet.orchestrator.core import Orchestrator
 from headway.fleet.orchestrator.messages import (
     AskAnswered,
     BarLease,
+    CoreMessage,
     Elected,
     LeaseBarred,
     LeaseStillHeld,
@@ -20,7 +21,6 @@ from headway.fleet.orchestrator.messages import (
     RecordWritten,
     TermOver,
     Tick,
-    Told,
     ToNode,
     WriteRecord,
     WriteRefused,
@@ -45,7 +45,7 @@ class OrchestratorHost(Host):
         super().__init__(name, agenda)
         self._network, self._store = network, store
         self.nodes: Mapping[str, ModelNode] = {}
-        self.answers: list[AskAnswered] = []  # to whoever has asked
+        self.answers: list[AskAnswered] = []  # to the callers that asked
         self.takes_silence_for_death = False  # True: whether anybody notices
         self.client = StoreClient(self, False, store, network, self)
         self.core = Orchestrator()
@@ -57,7 +57,7 @@ class OrchestratorHost(Host):
         self._tick()
         self._list_members()
 
-    def tell(self, message: Told) -> None:
+    def tell(self, message: CoreMessage) -> None:
         for order in self.core.take(message, self.now()):
             self._carry_out(order)
 
@@ -76,7 +76,7 @@ class OrchestratorHost(Host):
             self.tell(Elected(leader))
 
     def _step_down(self) -> None:
-        """And for good: whoever is elected again begins a new term, with a new number."""
+        """And for good: an orchestrator that is elected again begins a new term, with a new number."""
         self.client.resigned = self.core.leader
         self.tell(TermOver())
 
@@ -112,13 +112,13 @@ class OrchestratorHost(Host):
             case ReadRecords() | ReadRecord() | WriteRecord() | BarLease():
                 self.client.call(lambda: self._ask_store(order), lambda told: self._store_says(told, order.leader))
 
-    def _store_says(self, told: Told, leader: int) -> None:
+    def _store_says(self, told: CoreMessage, leader: int) -> None:
         if not isinstance(told, TermOver):
             self.tell(told)
         elif self.core.leader == leader:  # and not long elected anew
             self._step_down()
 
-    def _ask_store(self, order: ReadRecords | ReadRecord | WriteRecord | BarLease) -> Told:
+    def _ask_store(self, order: ReadRecords | ReadRecord | WriteRecord | BarLease) -> CoreMessage:
         """At the store, at one moment."""
         store = self._store
         try:

@@ -57,7 +57,7 @@ class IncarnationRun:
         self.state, self.trouble, self.released = "taking", "", False
         self.granted: bool | None = None  # the lease; None until the store has answered
         self.commits, self.awaited, self.in_batch = 0, 1, False
-        self.reply: Reply = lambda receipt: None  # to whoever has asked last
+        self.reply: Reply = lambda receipt: None  # to the caller that asked last
         self.drain: DrainQuery | None = None
         self._steps = BatchSteps(self, world)
         self._attempt, self._turn = 0, 0  # what was planned before an interruption, or for an earlier turn, does not happen

@@ -4,7 +4,7 @@ What may happen, each with `at` (milliseconds):
 
     kill     `who` (a node or an orchestrator) dies at once and is started again `down` ms later
     freeze   `who` stands still for `ms`, whatever it was doing, and goes on; with `clock` its own clock stood still, too
-    cut      no message passes between `who` and `whom` (`*`: anybody) for `ms`
+    cut      no message passes between `who` and `whom` (`*`: any other) for `ms`
     store    the store is away for `ms`; it forgets nothing, and sessions begin their time anew
     move     `query` shall go to `node`; `id`, `timeout` and `force` are those of the request, which is sent `times` times
              with `partitions`, its state is spread over so many on the way

@@ -72,7 +72,7 @@ class ModelStore:
         return frozenset(session.owner for session in self.sessions.values() if session.node)
 
     def back(self) -> None:
-        """Sessions begin their time anew: nobody could have given a sign of life."""
+        """Sessions begin their time anew: none could have given a sign of life."""
         self.away = False
         for session in self.sessions.values():
             session.heard = self._agenda.clock.at
@@ -134,7 +134,7 @@ class ModelStore:
             self.sessions[session].leases.discard((query, epoch))
 
     def bar(self, leader: int, query: str, epoch: int) -> bool:
-        """Whether nobody holds it: then nobody can take it under this epoch any more."""
+        """Whether no node holds it: then none can take it under this epoch any more."""
         self._check(leader)
         if query in self._holders and self._rules.leases:
             return False
@@ -142,7 +142,7 @@ class ModelStore:
         return True
 
     def holder(self, query: str) -> tuple[int, int] | None:
-        """The session and the epoch of whoever holds the lease."""
+        """The session and the epoch of the holder of the lease."""
         return self._holders.get(query)
 
     def _check(self, leader: int) -> None:
@@ -151,4 +151,4 @@ class ModelStore:
 
 
 class LaterLeader(Exception):  # it is an answer, not an error
-    """What was ordered was ordered by somebody who is the primary no more."""
+    """What was ordered was ordered by an orchestrator that is the primary no more."""

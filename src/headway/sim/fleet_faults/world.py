@@ -89,7 +89,7 @@ class FaultyFleet:
         return int(pipeline.rpartition(FAILED_BEHIND)[2]) if FAILED_BEHIND in pipeline else None
 
     def batch_begins(self, run: IncarnationRun) -> None:
-        """Whoever is sure of its lease has it, unless its clock stood still: then there is the epoch."""
+        """A node that is sure of its lease has it, unless its clock stood still: then there is the epoch."""
         if not run.host.clock_stood_still and self.store.holder(run.query) != (run.session, run.epoch):
             self.wrong.append(f"epoch {run.epoch} of {run.query} began a batch on {run.host.name} without the lease")
         if run.folder.absorbed != run.folder.upto:
@@ -100,7 +100,7 @@ class FaultyFleet:
             self.wrong.append(f"epoch {run.epoch} of {run.query} began before its state was in {run.told.partitions} parts")
 
     def ends_for(self, run: IncarnationRun, move: str) -> None:
-        """Nobody ends for a move that was undone: the query would run nowhere, and nobody would know why."""
+        """No query ends for a move that was undone: it would run nowhere, and no record would say why."""
         record = self.store.records[run.query].record
         current = record.here is not None and record.here.epoch == run.epoch
         if current and (record.move is None or record.move.id != move):
@@ -176,7 +176,7 @@ class FaultyFleet:
         return MoveAsked(action["id"], action["query"], action["node"], "an upgrade was asked for", contract, pipeline)
 
     def _ask(self, asked: MoveAsked | QuerySubmitted | StopAsked) -> None:
-        """Of both orchestrators, since nobody knows which is the primary; again until one of them has answered."""
+        """Of both orchestrators, since it is not known which is the primary; again until one of them has answered."""
         if any(answer.id == asked.id and answer.line != NOT_PRIMARY for answer in self.answers()):
             return
         for name, host in self.orchestrators.items():

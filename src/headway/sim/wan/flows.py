@@ -1,6 +1,6 @@
 """Rows on their way: one flow for each stage, site of its input, and site of its own.
 
-A flow has two queues: in a topic where its rows were made, and in one where they will be processed. Who changes where a
+A flow has two queues: in a topic where its rows were made, and in one where they will be processed. A change of where a
 stage runs takes what is in neither of its new sites back to where it was made; nothing else is sent twice.
 """
 
@@ -16,7 +16,8 @@ from headway.sim.wan.cohorts import Rows, split
 
 @dataclass(frozen=True, slots=True)
 class FlowId:
-    """Who sends from where, to whom and where. Senders that are no more are there until their rows are gone."""
+    """Which stage sends from where, to which stage and where. Senders that are no more are there until their rows are
+    gone."""
 
     sender: str
     source: int  # sites

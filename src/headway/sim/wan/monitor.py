@@ -18,7 +18,7 @@ class AreaMonitor:
         self._engine, self._noise = engine, noise
         self._rng = np.random.default_rng([seed, 11])
         self.links: LinkEstimates = first_known(engine.truth.area.links.bandwidth, 0, watch)
-        self.unpaid = np.zeros(engine.truth.area.links.bandwidth.shape)  # bytes of probes that nobody has counted yet
+        self.unpaid = np.zeros(engine.truth.area.links.bandwidth.shape)  # bytes of probes that are not counted yet
         self._strained: dict[str, int] = {}  # since which step it has not kept up
         self._calm: dict[str, int] = {}
         self.begin()
@@ -72,7 +72,7 @@ class AreaMonitor:
         return tuple(out)
 
     def measure_links(self, now: int, round_ms: int) -> Floats:
-        """Bandwidth by transfers of this round, and by probes of the links that nobody used."""
+        """Bandwidth by transfers of this round, and by probes of the links that were not used."""
         steps = max(1, self._engine.step_at - self._since)
         dt = self._engine.dt
         while_used = np.where(self._used > 0, self._bytes / np.maximum(self._used, 1) / dt, 0.0)

@@ -2,7 +2,7 @@
 
 Each task reads the topics of its inputs, remembers how far, and takes a checkpoint now and then. After a crash it goes on
 from there and says again what it has said since. What it says of a window has an identity (sender, site, window, key):
-who hears it again puts it where it was. A window is emitted when all inputs have come past its end.
+a stage that hears it again puts it where it was. A window is emitted when all inputs have come past its end.
 """
 
 from collections import defaultdict
@@ -82,8 +82,8 @@ class GeoTask:
         match message:
             case Event(at=at, key=key):
                 self.state.counts[at // self.stage.window_ms, key] += 1
-            case WindowPart(sender=who, window=window, key=key, rows=rows):
-                self.state.parts[who, window, key] = rows
+            case WindowPart(sender=sender, window=window, key=key, rows=rows):
+                self.state.parts[sender, window, key] = rows
             case ProgressMark(upto=upto):
                 self.state.progress[sender] = max(upto, self.state.progress.get(sender, 0))
 

@@ -16,7 +16,8 @@ def levels(plan: GeoPlan) -> list[list[str]]:
 
 
 def heirs_of(old: GeoPlan, new: GeoPlan) -> Callable[[FlowId], str]:
-    """To which stage of the new plan the rows of a flow go: who reads their sender there, or has all that is in them."""
+    """To which stage of the new plan the rows of a flow go: the stage that reads their sender there, or has all that is in
+    them."""
     readers = {name: s.name for s in reversed(new.stages) for name in s.inputs}
     covers: dict[str, Sequence[str]] = {s.name: s.covers for s in (*old.stages, *new.stages)}
     names = set(new.names)

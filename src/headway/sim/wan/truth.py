@@ -1,4 +1,4 @@
-"""What is true of an area at each step, whatever anybody knows of it: bandwidth, slots, and what sources send."""
+"""What is true of an area at each step, whatever is known of it: bandwidth, slots, and what sources send."""
 
 from dataclasses import dataclass, field
 

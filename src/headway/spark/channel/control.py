@@ -19,7 +19,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 
 from headway.model.offset import ControlOffset
-from headway.spark.channel.offset_text import Fields, fields_of, offset_of, text_of
+from headway.spark.channel.offset_text import OffsetFields, fields_of, offset_of, text_of
 
 try:
     from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
@@ -61,20 +61,20 @@ class ControlReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
             # (Spark also builds readers in other processes, which never read; those must not call.)
             self._connected()
 
-    def initialOffset(self) -> Fields:
+    def initialOffset(self) -> OffsetFields:
         return fields_of(ControlOffset())
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Nothing to settle: a read that finds nothing new returns the offset it was given, and then the run ends."""
 
-    def read(self, start: Fields) -> tuple[Iterator[Row], Fields]:
+    def read(self, start: OffsetFields) -> tuple[Iterator[Row], OffsetFields]:
         end = fields_of(self.next(_logged(start)))
         return self.readBetweenOffsets(start, end), end
 
-    def readBetweenOffsets(self, start: Fields, end: Fields) -> Iterator[Row]:
+    def readBetweenOffsets(self, start: OffsetFields, end: OffsetFields) -> Iterator[Row]:
         return iter([(moment,) for moment in moments(_logged(start), _logged(end))])
 
-    def commit(self, end: Fields) -> None:
+    def commit(self, end: OffsetFields) -> None:
         """Nothing to forget: Spark's own log holds all there is."""
 
     def next(self, start: ControlOffset) -> ControlOffset:
@@ -156,7 +156,7 @@ def moments(start: ControlOffset, end: ControlOffset) -> list[datetime]:
     return [_EPOCH + timedelta(milliseconds=end.wm + SHIFT_MS)] if end.wm > start.wm else []
 
 
-def _logged(fields: Fields) -> ControlOffset:
+def _logged(fields: OffsetFields) -> ControlOffset:
     """As Spark has it in its log."""
     try:
         return offset_of(fields)

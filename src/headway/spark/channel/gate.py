@@ -185,6 +185,6 @@ class Gate(Door):
             aloud(text)
 
 
-def _most_ms(given: Any) -> int:
-    policy = given.policy or given.sampling
-    return int(given.patience_ms if policy is None else policy.most_ms)
+def _most_ms(source: Any) -> int:
+    policy = source.policy or source.sampling
+    return int(source.patience_ms if policy is None else policy.most_ms)

@@ -15,7 +15,7 @@ from typing import Any
 
 from headway.model.offset import VERSION, ControlOffset, Sampled
 
-Fields = dict[str, Any]  # the text as `json` reads it, which is how Spark hands offsets to sources in Python
+OffsetFields = dict[str, Any]  # the text as `json` reads it, which is how Spark hands offsets to sources in Python
 _PLAIN = ("share", "seen", "unsure", "z", "widest")
 _TIMES = ("sub_ms", "every_ms", "first_ms")
 _OLD_TIMES = ("sub", "every", "first")
@@ -46,8 +46,8 @@ def offset_in(text: str | bytes) -> ControlOffset:
     return offset_of(found)
 
 
-def fields_of(offset: ControlOffset) -> Fields:
-    head: Fields = {"seq": offset.seq, "wm": offset.wm, "live": int(offset.live)}
+def fields_of(offset: ControlOffset) -> OffsetFields:
+    head: OffsetFields = {"seq": offset.seq, "wm": offset.wm, "live": int(offset.live)}
     if offset.version == 1:
         return head if offset.sampled is None else head | _old_sampled(offset.sampled)
     head = {"version": offset.version, **head}
@@ -69,7 +69,7 @@ def offset_of(fields: Any) -> ControlOffset:
     return ControlOffset(fields["seq"], fields["wm"], fields["live"] != 0, sampled, version)
 
 
-def _sampled(told: Sampled) -> Fields:
+def _sampled(told: Sampled) -> OffsetFields:
     plain = {name: getattr(told, name) for name in (*_PLAIN, *_TIMES)}
     return {**plain, "arrived": list(told.arrived), "keys": {str(key): share for key, share in told.keys}}
 
@@ -86,7 +86,7 @@ def _sampled_in(fields: Any) -> Sampled | None:
     return Sampled(**plain, arrived=tuple(_whole(places, place) for place in places), keys=shares)
 
 
-def _old_sampled(told: Sampled) -> Fields:
+def _old_sampled(told: Sampled) -> OffsetFields:
     return {
         **{name: getattr(told, name) for name in _PLAIN},
         **{f"at{place}": share for place, share in enumerate(told.arrived)},
@@ -95,7 +95,7 @@ def _old_sampled(told: Sampled) -> Fields:
     }
 
 
-def _old_sampled_in(fields: Fields) -> Sampled | None:
+def _old_sampled_in(fields: OffsetFields) -> Sampled | None:
     if "seen" not in fields:
         return None
     plain = {name: fields[name] for name in _PLAIN if name in fields}

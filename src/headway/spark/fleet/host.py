@@ -39,7 +39,7 @@ class PartTimes:
 
 
 class RuntimeHost:
-    """Hosts the queries of a node under one runtime. It does what it is told, and goes on when nobody tells it anything."""
+    """Hosts the queries of a node under one runtime. It does what it is told, and goes on when it is told nothing."""
 
     def __init__(self, rt: Runtime, node: str, run: str) -> None:
         """`run` tells this process of the node from those before it."""
@@ -67,7 +67,7 @@ class RuntimeHost:
         return self._gauge.memory_used()
 
     def look_around(self) -> None:
-        """A query that another node has taken over since is stopped, if nobody has told us to."""
+        """A query that another node has taken over since is stopped, even if we were not told to."""
         self._looks += 1
         for life in filter(self._lives.alive, self._lives.all()):
             if self._looks % FAR_EVERY and local_path(life.folder, default_fs(self._spark)) is None:
@@ -173,8 +173,8 @@ class RuntimeHost:
     # ---- how it is done
 
     def _taken(self, life: HostedLife, command: NodeCommand, times: PartTimes) -> tuple[TakenOver, bool]:
-        """The epoch is raised before the copy is made: it counts then, whatever somebody who was frozen does later."""
-        if not command.force:  # nor is anybody fenced off whose query is still wanted
+        """The epoch is raised before the copy is made: it counts then, whatever a node that was frozen does later."""
+        if not command.force:  # nor is a node fenced off whose query is still wanted
             life.made.refuse_used(command.origins)
         with times.of("fence"):
             fenced = life.raise_epoch(life.epoch)

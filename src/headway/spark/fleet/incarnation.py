@@ -1,6 +1,6 @@
-"""The folder of an incarnation, made out of an earlier one's: the least that is needed, and looked at before anybody starts.
+"""The folder of an incarnation, made out of an earlier one's: the least that is needed, and checked before the query starts.
 
-Whoever still writes into the earlier folder, because it was frozen and does not know better, changes nothing in this one.
+A driver that still writes into the earlier folder, because it was frozen and does not know better, changes nothing here.
 Files of the state never change once they are there, so on one local disk the copy has them by hard links, and takes as long
 for a large state as for a small one.
 """
@@ -101,7 +101,7 @@ class IncarnationFolder:
         """The state of the copy over so many partitions. Spark adds a batch without input for that."""
         done = repartition(self._spark, self.place, partitions)
         for operator in (name for name in self._folder.names("state") if name.isdigit()):
-            for beyond in self._folder.names(f"state/{operator}"):  # what a merge has left: nobody reads it any more
+            for beyond in self._folder.names(f"state/{operator}"):  # what a merge has left: it is not read any more
                 if beyond.isdigit() and int(beyond) >= partitions:
                     self._folder.delete(f"state/{operator}/{beyond}")
         again = least(self._folder.sizes(), partial(_shared, self._folder))

@@ -25,7 +25,7 @@ def wall_now() -> WallMs:
 
 @dataclass
 class HostedLife:
-    """A query under one epoch. Commands about it come one after the other, so nobody else changes it meanwhile."""
+    """A query under one epoch. Commands about it come one after the other, so nothing else changes it meanwhile."""
 
     name: str
     epoch: int

@@ -47,7 +47,7 @@ class HostedLives:
             raise Declined(f"epoch {before.epoch} of {before.name!r} runs here: drain it first")
         if command.file is None or command.folder is None:
             raise Declined(f"{command.action} needs file and folder")
-        # The file first: the folder of a query that nobody knows would only be in the way.
+        # The file first: the folder of an unknown query would only be in the way.
         query = self._files.query(command.file, command.query, command.digest)
         if before is not None:
             self.forget(before)

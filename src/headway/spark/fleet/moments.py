@@ -28,7 +28,7 @@ def await_gate(rt: Runtime, name: str, query: Any) -> None:
 
 
 def await_moment(rt: Runtime, command: NodeCommand) -> None:
-    """Right after a batch, if nothing is wanted of the query for a while: then nobody misses it."""
+    """Right after a batch, if nothing is wanted of the query for a while: then it is not missed."""
     end = time.monotonic() + min(command.patience_ms, command.timeout_ms) / 1000
     while command.slack_ms > 0 and time.monotonic() < end:
         seen = rt.status().query(command.query)

@@ -16,7 +16,7 @@ from headway.spark.register import carry
 
 
 class PipelineFiles:
-    """The queries that files declare. A file is code: whoever may name one may run what is in it."""
+    """The queries that files declare. A file is code: a caller that may name one may run what is in it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

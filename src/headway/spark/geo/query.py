@@ -56,7 +56,7 @@ class PieceQuery:
         return reduce(lambda one, other: one.unionByName(other), read)
 
     def _to_channels(self, rt: Runtime) -> Callable[[DataFrame, int], None]:
-        """A group goes to the part that its columns say, whoever asks."""
+        """A group goes to the part that its columns say, whichever task asks."""
         parts = [self._relay(rt, channel).writer(rt) for channel in self.piece.writes]
         if len(parts) == 1:
             return parts[0]

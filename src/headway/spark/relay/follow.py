@@ -18,7 +18,7 @@ CLOSE_S = 5.0
 
 
 class Tails:
-    """The topics that are followed, each by a thread of its own: a broker that hangs holds up nobody else."""
+    """The topics that are followed, each by a thread of its own: a broker that hangs holds up no other."""
 
     def __init__(self, post: Callable[[Message], None]) -> None:
         self._post = post

@@ -66,7 +66,7 @@ class RelaySink:
         try:
             self._write(batch, number)
         except BaseException:
-            self._opened = None  # whoever comes next looks into the topic first
+            self._opened = None  # the next batch looks into the topic first
             raise
 
     def _write(self, batch: DataFrame, number: int) -> None:
@@ -105,7 +105,7 @@ class RelaySink:
         self._tell(opened.writer, said)
 
     def _tell(self, writer: TransactionalWriter, said: Punctuation) -> None:
-        """To the topic of punctuations alone, when everybody can see the rows before it. One speaks for all partitions."""
+        """To the topic of punctuations alone, when all readers can see the rows before it. One speaks for all partitions."""
         if self._target.progress is not None:
             writer.note(self._target.progress, punctuation_text(replace(said, partitions=1)).encode())
 
@@ -134,12 +134,12 @@ class RelaySink:
                 raise HeadwayError(
                     f"outputMode = {stage.mode.lower()!r}: expected append: what is relayed is never taken back"
                 )
-            # First the fence: after it nobody else of this name can bring anything in, so what is there now is all.
+            # First the fence: after it no other writer of this name can add anything, so what is there now is all.
             target = self._target
             name = _writer_name(target.topic, stage.name)
             writer = TransactionalWriter(target.servers, target.topic, name, target.client)
             last = self._last_of(stage.name, target.topic)
-            if last is not None and target.progress is not None:  # who wrote it may have died before it told
+            if last is not None and target.progress is not None:  # its writer may have died before it told
                 told = self._last_of(stage.name, target.progress)
                 if told is None or told.order != last.order:
                     self._tell(writer, last)
@@ -167,7 +167,7 @@ class RelaySink:
 
 
 def fence(servers: str, topic: str, stage: str, client: Mapping[str, Any]) -> None:
-    """Nobody who has begun to write for this stage before writes any more."""
+    """No writer that began to write for this stage before writes any more."""
     TransactionalWriter(servers, topic, _writer_name(topic, stage), client)
 
 

@@ -78,7 +78,7 @@ class Relay:
 
     @property
     def place(self) -> str:
-        """Which topic that is, whoever speaks of it."""
+        """Which topic that is, under any spelling of its servers."""
         return f"{self.servers}/{self.topic}"
 
     def writer(self, rt: Runtime, *, lag: str | int = 0) -> Callable[[DataFrame, int], None]:

@@ -7,7 +7,7 @@ from headway.wan.control.record import AreaRecord, PlacedPiece, RecordFile
 
 
 class AreaBook:
-    """Each change is on the disk before anybody sees it."""
+    """Each change is on the disk before it is seen."""
 
     def __init__(self, file: RecordFile, begun: AreaRecord) -> None:
         """Goes on with what is in the file, if there is something."""

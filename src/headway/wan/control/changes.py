@@ -63,7 +63,7 @@ def next_life(placed: PlacedPiece, site: SiteAddress) -> PlacedPiece:
 
 
 def moment_for(complete: Sequence[EventMs], now_ms: int, ahead_ms: int, window_ms: int) -> EventMs:
-    """The end of a window that nobody has put out, and will not before all know of it."""
+    """The end of a window that no piece has emitted, and none will before all know of it."""
     base = max(complete, default=EventMs(now_ms))
     return EventMs(-(-(base + ahead_ms) // window_ms) * window_ms)
 

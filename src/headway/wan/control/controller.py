@@ -51,7 +51,7 @@ class AreaJob:
 
 
 class AreaController:
-    """Runs one pipeline. Whoever makes another one with the same folder goes on with it."""
+    """Runs one pipeline. Another one that is made with the same folder goes on with it."""
 
     def __init__(
         self, wanted: AreaJob, known: KnownArea, token: str, meter: LinkMeter, policy: AdaptationPolicy, journal: Log,

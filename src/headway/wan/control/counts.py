@@ -24,7 +24,7 @@ class _ReadByLives:
 
 @dataclass(slots=True)
 class RowCounts:
-    """Counts go on when a piece begins another life, and nobody counts what was read between a look and the end of a life.
+    """Counts go on when a piece begins another life, and do not count what was read between a look and the end of a life.
 
     That is mended by what a piece must have read: one whose watermark has come as far as a topic was complete at some look
     has read all rows that were in the topic then.

@@ -135,7 +135,7 @@ class PieceLives:
                 self._nodes.ask(life.site, "stop", placed.name, life.epoch)
 
     def trouble(self, placed: PlacedPiece, since: float) -> str | None:
-        """Why a piece that has begun does not run, by a status after that moment. None: it does, or nobody says."""
+        """Why a piece that has begun does not run, by a status after that moment. None: it does, or it is not known."""
         heard = self._nodes.heard(placed.now.site)
         if heard is None or heard.at <= since:
             return None
@@ -143,7 +143,7 @@ class PieceLives:
         if found is None:
             return f"the node at {placed.now.site} has begun anew"
         if found.epoch != placed.now.epoch or found.state in BROKEN:
-            return f"it is {found.state} at {placed.now.site}: {found.error or 'nobody says why'}"
+            return f"it is {found.state} at {placed.now.site}: {found.error or 'the reason is unknown'}"
         return None
 
     def _file(self, placed: PlacedPiece) -> Path:

@@ -93,7 +93,7 @@ class AreaRates:
         return StageRates(stage.name, arrived, read, read if sent is None else sent, waiting, strained, calm)
 
     def _sent(self, stage: Stage) -> float | None:
-        """Rows a second that it writes; None if nobody counts them: what is fused goes on without a topic."""
+        """Rows a second that it writes; None if they are not counted: what is fused goes on without a topic."""
         writers = [piece for piece in self._holding(stage) if piece.stages[-1] == stage.name and piece.writes]
         if not writers:
             return None

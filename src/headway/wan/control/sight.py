@@ -20,7 +20,7 @@ from headway.wan.control.sites import SiteAddress
 
 
 class LinkMeter(Protocol):
-    """Whoever knows how full the links are."""
+    """What knows how full the links are."""
 
     @property
     def total(self) -> Floats: ...
@@ -31,7 +31,7 @@ class LinkMeter(Protocol):
 
 
 class UnmeasuredLinks:
-    """Links that nobody looks at: they stay what they were told to be."""
+    """Links that are not watched: they stay what they were told to be."""
 
     def __init__(self, sites: int) -> None:
         self.total = np.zeros((sites, sites))

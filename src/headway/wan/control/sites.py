@@ -18,7 +18,7 @@ CLOSE_S = 10.0
 
 
 class StepFailed(HeadwayError):
-    """A step of a change was not done; `certain` if the one who was to do it has said so itself."""
+    """A step of a change was not done; `certain` if the node that was to do it has said so itself."""
 
     def __init__(self, line: str, certain: bool = False) -> None:
         self.certain = certain
@@ -27,7 +27,7 @@ class StepFailed(HeadwayError):
 
 @dataclass(frozen=True, slots=True)
 class SiteAddress:
-    """A site, and who is there."""
+    """A site, and what is there."""
 
     name: str
     node: str  # http://HOST:PORT
@@ -89,7 +89,7 @@ class SiteNodes:
         return None if found is None else found.query(name)
 
     def ask(self, site: str, action: Action, query: str, epoch: int, **more: Any) -> CommandReceipt | None:
-        """What came of a command; None if the node knows no such query. Raises StepFailed if nobody answers."""
+        """What came of a command; None if the node knows no such query. Raises StepFailed if no node answers."""
         request = f"{query}-{epoch}-{action}-{secrets.token_hex(6)}"
         try:
             return self._clients[site].send(NodeCommand(request, action, query, epoch, **more))

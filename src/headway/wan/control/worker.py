@@ -23,7 +23,7 @@ Say = Callable[[str, str], None]  # about a piece, in words
 
 
 class LifeSteps(Protocol):
-    """Whoever begins and ends lives of pieces: see `PieceLives`."""
+    """What begins and ends lives of pieces: see `PieceLives`."""
 
     def make_topics(self, piece: Piece) -> None: ...
     def begin(self, placed: PlacedPiece) -> BroughtOver: ...
@@ -123,7 +123,7 @@ class AreaWorker:
         self._say(placed.name, str(error))
         try:
             goes_on_from_here = self._lives.given_up(placed)
-        except StepFailed:  # nobody is there who could say: whatever was begun there may go on
+        except StepFailed:  # no node is there that could say: whatever was begun there may go on
             return
         if goes_on_from_here:
             self.book.put(next_life(replace(placed, begun=True, before=None), self._sites[placed.now.site]))
@@ -147,7 +147,7 @@ class AreaWorker:
                     self.book.put(next_life(placed, self._sites[placed.now.site]))
 
     def _retire(self) -> None:
-        """Of a plan that is over, all pieces end as soon as nobody needs them."""
+        """Of a plan that is over, all pieces end as soon as they are not needed."""
         record = self.book.record
         for old, after in zip(record.plans, record.plans[1:], strict=False):
             end = after.since

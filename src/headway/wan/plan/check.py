@@ -11,16 +11,16 @@ JOINING = ("combine", "join")
 
 def plan_of(name: str, stages: Iterable[Stage], sites: Sequence[str] | None = None) -> GeoPlan:
     """A plan with its stages in order, each knowing which sources are in it. Whatever cannot work is told."""
-    given = list(stages)
-    names = [stage.name for stage in given]
+    listed = list(stages)
+    names = [stage.name for stage in listed]
     twice = sorted({n for n in names if names.count(n) > 1})
     if twice:
         raise SettingError(f"{name}.stages", twice[0], "each name once")
-    for stage in given:
+    for stage in listed:
         unknown = [other for other in stage.inputs if other not in names]
         if unknown:
             raise SettingError(f"{name}.{stage.name}.inputs", unknown[0], f"one of {', '.join(names)}")
-    plan = GeoPlan(name, tuple(_covering(_in_order(name, given))))
+    plan = GeoPlan(name, tuple(_covering(_in_order(name, listed))))
     check_plan(plan, sites)
     return plan
 
@@ -37,7 +37,7 @@ def check_plan(plan: GeoPlan, sites: Sequence[str] | None = None) -> None:
         if sites is not None and stage.site is not None and stage.site not in sites:
             raise SettingError(f"{key}.site", stage.site, f"one of {', '.join(sites)}")
         if stage.kind != "sink" and stage.name not in read:
-            raise SettingError(f"{key}", stage.kind, "a stage that reads it: what nobody reads need not be made")
+            raise SettingError(f"{key}", stage.kind, "a stage that reads it: what is not read need not be made")
         if stage.kind == "sink" and stage.name in read:
             raise SettingError(f"{key}", "sink", "no stage behind a sink")
         if not stage.task_per_s > 0 or stage.selectivity < 0 or stage.state_mb < 0:

@@ -1,4 +1,4 @@
-"""What a site, or whoever directs sites, asks of a site agent.
+"""What a site, or the controller of sites, asks of a site agent.
 
 report = pull("http://10.78.0.2:7070", token, "queries/orders", Path("/data/queries/orders"))
 ask_pull("http://10.78.0.3:7070", token, url="http://10.78.0.2:7070", folder="queries/orders", into="queries/orders")

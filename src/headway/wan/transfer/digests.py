@@ -12,7 +12,7 @@ from pathlib import Path
 from headway.wan.transfer.wire import CHUNK, FileDigest, TransferRefused, is_inside, is_part
 
 MOST_KEPT = 100_000
-# File systems tell times in ticks of some milliseconds, so a file may change twice in one. Whoever digested it between the
+# File systems tell times in ticks of some milliseconds, so a file may change twice in one. A digest made between the
 # two would remember what is no more: only what has been left alone for a while is remembered.
 SETTLED_NS = 2_000_000_000
 

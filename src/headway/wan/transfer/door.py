@@ -14,7 +14,7 @@ from headway.wan.transfer.wire import CHUNK, MOST_PROBED, PullOrder, TransferRef
 
 MOST_BODY = 1 << 20
 MOST_DIGITS = 18  # of a number in a question
-IDLE_S = 60.0  # a kept connection that nobody uses
+IDLE_S = 60.0  # a kept connection that is not used
 
 
 class SiteRequest(BaseHTTPRequestHandler):
@@ -37,9 +37,9 @@ class SiteRequest(BaseHTTPRequestHandler):
 
     def _admit(self, doors: dict[str, Callable[[], None]]) -> None:
         self._answered = False
-        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
+        authorization = self.headers.get("Authorization", "").encode("utf-8", "replace")
         try:
-            if not hmac.compare_digest(given, f"Bearer {self._site.token}".encode()):
+            if not hmac.compare_digest(authorization, f"Bearer {self._site.token}".encode()):
                 raise TransferRefused(401, "Authorization: expected the token of this site")
             path = urlsplit(self.path).path
             if path not in doors:
@@ -47,7 +47,7 @@ class SiteRequest(BaseHTTPRequestHandler):
             doors[path]()
         except TransferRefused as error:
             self._refuse(error.status, str(error))
-        except (ConnectionError, TimeoutError):  # nobody is there any more
+        except (ConnectionError, TimeoutError):  # the caller is not there any more
             self.close_connection = True
         except (OSError, ValueError) as error:  # a file that cannot be read, an address that is none
             self._refuse(500, " ".join(str(error).split()))
@@ -119,10 +119,10 @@ class SiteRequest(BaseHTTPRequestHandler):
 
 def _word(address: str, key: str, default: str | None = None) -> str:
     """What the question of an address says of a key."""
-    given = parse_qs(urlsplit(address).query, keep_blank_values=True, errors="surrogateescape").get(key)
-    if given is None and default is None:
+    values = parse_qs(urlsplit(address).query, keep_blank_values=True, errors="surrogateescape").get(key)
+    if values is None and default is None:
         raise TransferRefused(400, f"{key}: expected one in the address")
-    return given[0] if given else str(default)
+    return values[0] if values else str(default)
 
 
 def _number(address: str, key: str, default: int) -> int:

@@ -1,7 +1,7 @@
 """One pull of a folder: what is there already stays, what is not is fetched, what the source has no more goes.
 
-A file is received beside its place, as `.NAME.part`, and moved there when its digest is right. So who is killed leaves whole
-files and at most one half, with which the next pull goes on.
+A file is received beside its place, as `.NAME.part`, and moved there when its digest is right. So a pull that is killed
+leaves whole files and at most one half, with which the next pull goes on.
 """
 
 import hashlib
@@ -109,7 +109,7 @@ class FolderPull:
                 try:
                     for raw in self._content(name, have, want.size):
                         out.write(raw)
-                        out.flush()  # who is killed has it
+                        out.flush()  # a pull that is killed has it
                         digest.update(raw)
                 except LinkCut as cut:
                     retries.after(cut, gained=out.tell() > have)

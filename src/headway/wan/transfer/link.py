@@ -17,7 +17,7 @@ from headway.wan.transfer.wire import CHUNK, TransferRefused
 SILENCE_S = 30.0  # after which a link that should send is taken for cut
 MOST_PAUSE_S = 20.0
 MOST_LINE = 64 * 1024  # of a refusal
-# A side that is busy says nothing for long; the kernels ask each other whether there still is somebody.
+# A side that is busy says nothing for long; the kernels ask each other whether the other side still is there.
 KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}
 
 
@@ -49,7 +49,7 @@ class SiteLink:
     url: str
     token: str
     limit: RetryLimit = RetryLimit()
-    stopped: threading.Event = field(default_factory=threading.Event)  # set by who wants this to end
+    stopped: threading.Event = field(default_factory=threading.Event)  # set by the owner that wants this to end
     _connection: HTTPConnection = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class SiteLink:
         self._connection.close()
 
     def interrupt(self) -> None:
-        """By another thread: who reads from it finds it cut."""
+        """By another thread: the thread that reads from it finds it cut."""
         with suppress(OSError, AttributeError):
             self._connection.sock.shutdown(socket.SHUT_RDWR)
 
@@ -137,7 +137,7 @@ class SiteLink:
 
 @dataclass(slots=True)
 class RetryCount:
-    """Counts the cuts of one thing that is fetched; whoever gains something begins to count anew."""
+    """Counts the cuts of one thing that is fetched; a gain begins to count anew."""
 
     link: SiteLink
     what: str

@@ -1,4 +1,4 @@
-"""A site agent's server: the folder of a site, for whoever knows the token."""
+"""A site agent's server: the folder of a site, for callers that know the token."""
 
 import functools
 import socket
@@ -39,7 +39,7 @@ class FolderServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Cuts whoever is being served: an agent that has stopped neither sends nor writes a byte more."""
+        """Cuts off the callers that are being served: an agent that has stopped neither sends nor writes a byte more."""
         self._site.stop()
         if self._thread.ident is not None:
             self._listener.shutdown()
@@ -61,7 +61,7 @@ class SiteListener(ThreadingHTTPServer):
         super().__init__((host, port), requests)
 
     def server_bind(self) -> None:
-        """Without asking who has this address: where there is no name server, that takes long."""
+        """Without asking for the name of this address: where there is no name server, that takes long."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
@@ -79,7 +79,7 @@ class SiteListener(ThreadingHTTPServer):
                 self._changed.notify_all()
 
     def cut_all(self, seconds: float) -> None:
-        """And waits until nobody is served."""
+        """And waits until no caller is served."""
         with self._changed:
             for request in self._open:
                 with suppress(OSError):  # closed meanwhile

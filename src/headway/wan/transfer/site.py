@@ -35,7 +35,7 @@ class SiteFolder:
     def open(self, folder: str, name: str) -> BinaryIO:
         path = below(self.root, f"{folder}/{name}" if folder else name)
         try:
-            if not path.is_file():  # or a pipe, which would not open before somebody writes to it
+            if not path.is_file():  # or a pipe, which would not open before another process writes to it
                 raise FileNotFoundError
             return path.open("rb")
         except (FileNotFoundError, NotADirectoryError):

@@ -96,15 +96,15 @@ class Judged:
 
 def judge(answers: Iterable[WindowResult], truth: Mapping[Pane, float], error: float) -> Judged:
     """Answers beside the exact ones; an answer about nothing, of which there is no exact one, is wrong."""
-    given = list(answers)
-    exact = [truth.get((a.end_ms, a.key), 0.0) for a in given]
-    errors = tuple(a.error(e) for a, e in zip(given, exact, strict=True))
+    listed = list(answers)
+    exact = [truth.get((a.end_ms, a.key), 0.0) for a in listed]
+    errors = tuple(a.error(e) for a, e in zip(listed, exact, strict=True))
     return Judged(
-        wilson(sum(e <= error + HAIR for e in errors), len(given)),
-        wilson(sum(a.holds(e) for a, e in zip(given, exact, strict=True)), len(given)),
+        wilson(sum(e <= error + HAIR for e in errors), len(listed)),
+        wilson(sum(a.holds(e) for a, e in zip(listed, exact, strict=True)), len(listed)),
         errors,
-        len(truth.keys() - {(a.end_ms, a.key) for a in given}),
-        tuple(width for a in given if (width := a.width) is not None),
+        len(truth.keys() - {(a.end_ms, a.key) for a in listed}),
+        tuple(width for a in listed if (width := a.width) is not None),
     )
 
 

@@ -73,7 +73,7 @@ def _curves(workload: str, records: Sequence[Record]) -> Figure:
             seconds = np.percentile([ms for r in of for ms in r["latencies_ms"]], PERCENTILES) / 1000
             line = {"color": COLOURS[policy], "dash": dash, "width": 3 if policy == "aion" else 2}
             drawn.add_scatter(x=seconds, y=PERCENTILES, name=f"{NAMES[policy]}, {rate:,}/s", mode="lines", line=line)
-    # Who falls behind is a hundred times as late as who does not.
+    # A policy that falls behind is a hundred times as late as one that does not.
     drawn.update_xaxes(
         title="output latency, s (log scale)", type="log", tickvals=SHOWN_S, ticktext=[f"{s:g}" for s in SHOWN_S]
     )

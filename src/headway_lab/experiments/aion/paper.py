@@ -30,7 +30,7 @@ DRAWN = "EG"  # of other settings single windows are not kept
 # Counting views, with gamma delays: the slack is 350 ms, processing is more than that, and Aion, which takes 30 %, needs a
 # fifth. With 450 ms for the 15,000 rows of a window at 5,000/s that leaves 30 ms for what all rows cost, taken or not. It is
 # also near the most at which 25,000/s can be kept up with (2.3 of 3 s), which in the thesis all did. Trips have a longer
-# chain. K-means rules the latency even beside 1.8 s of slack, so at 25,000/s whoever takes most rows falls behind.
+# chain. K-means rules the latency even beside 1.8 s of slack, so at 25,000/s the policy that takes most rows falls behind.
 # Our live k-means takes less, 0.010 to 0.015 ms a row of one core (of a thousand rows 0.022: ten starts have a price of
 # their own), and beside it slack would rule; of the thesis's it is only known what it did to the latency.
 # Live batches on two cores that they share differ by 29 %; on a machine of their own it is taken to be half of that.

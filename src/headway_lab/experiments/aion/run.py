@@ -33,7 +33,7 @@ POLICIES: Mapping[str, Callable[..., SamplingPolicy]] = {
     "aion-minus": AionMinus,
 }
 TRIPS = ("taxi", "boroughs")  # workloads of taxi trips, which may be real
-LEAD_S, SETTLE_S, OVER_S = 1, 12, 15  # before the stream begins; before windows count; until nobody expects the last of them
+LEAD_S, SETTLE_S, OVER_S = 1, 12, 15  # before the stream begins; before windows count; until the last of them can be out
 LOOK_S = 0.5  # looking costs as well
 
 

@@ -52,9 +52,9 @@ def aion(
     tasks = [t for t in aion_paper.tasks(cases, seeds) if (t[1], str(t[0].told()), t[2]) not in done]
     with screen.ProgressBar([SECONDS[case.workload] * case.rate * minutes for case, _, _ in tasks]) as bar:
         for task in tasks:
-            case, who, seed = task
-            bar.begin(f"seed {seed}, {case.workload}, {case.setting}, {case.rate:,}/s, {case.window_s} s, {who}")
-            book.append(aion_paper.EXPERIMENT, who, case.told(), seed, aion_paper.simulate(task), kind="sim")
+            case, policy, seed = task
+            bar.begin(f"seed {seed}, {case.workload}, {case.setting}, {case.rate:,}/s, {case.window_s} s, {policy}")
+            book.append(aion_paper.EXPERIMENT, policy, case.told(), seed, aion_paper.simulate(task), kind="sim")
             bar.end()
     records = _mine(book)
     asked = [case.told() for case in cases]
@@ -82,10 +82,10 @@ def table(records: Sequence[Record]) -> Table:
         made.add_column(head, justify="left" if head in ("stream", "policy") else "right", no_wrap=True)
     for told in {str(r["setting"]): r["setting"] for r in records}.values():
         stream = f"{told['workload']} {told['setting']} {told['rate']:,}/s {told['window_s']} s"
-        for who in aion_paper.POLICIES:
-            of = [r for r in records if r["policy"] == who and r["setting"] == told]
+        for policy in aion_paper.POLICIES:
+            of = [r for r in records if r["policy"] == policy and r["setting"] == told]
             if of:
-                made.add_row(stream, who, *cells(of), style="bold" if who == "aion" else None)
+                made.add_row(stream, policy, *cells(of), style="bold" if policy == "aion" else None)
                 stream = ""
         made.add_section()
     return made

@@ -20,7 +20,7 @@ from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
 WRITER = "headway-status"  # the thread that writes the status for the dashboard
-# Somebody who looks: what the pages send is read and thrown away, by a process that nobody pays for here.
+# A reader: what the pages send is read and thrown away, by a process whose cost is not counted here.
 VIEWER = "import sys, urllib.request\nfor line in urllib.request.urlopen(sys.argv[1] + 'api/stream'): pass"
 
 

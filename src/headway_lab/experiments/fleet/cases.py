@@ -2,7 +2,7 @@
 
 2,250 computations, thorax and ECG in turn, 150 on each of 15 nodes; a fifth of them is active. After five minutes all those
 of the first five nodes are activated: 1,050 then, and a third of the nodes has five times the load of the others. In the
-other experiment 70 are active on every node, and a program of somebody else begins on the first five.
+other experiment 70 are active on every node, and another program begins on the first five.
 """
 
 from dataclasses import asdict, dataclass, replace

@@ -27,7 +27,7 @@ CASES = {
     "ablation": FleetCase(scenario="external"),
     "scale": FleetCase(minutes=6, nodes=1_000, computations=100_000, status_s=10),
 }
-WHO = {
+ARMS_OF = {
     "variable": ("never-move", "near-ideal", "least-loaded", "rings-published", "prediction-rings"),
     "external": (*MAIN, "best-beside"),
     "amplifier": ("prediction-rings", *AMPLIFIERS),
@@ -59,7 +59,7 @@ def fleet(
     pictures_to: Annotated[Path | None, typer.Option(help="A folder: two figures as PNG too.")] = None,
     ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
 ) -> None:
-    """The figures of the paper on prediction rings: crowded nodes, other programs, and who moves what where."""
+    """The figures of the paper on prediction rings: crowded nodes, other programs, and which policy moves what where."""
     arguments.at_least("seeds", seeds, 1)
     arguments.at_least("crowding", crowding, 0)
     arguments.new_file("out", out)
@@ -71,14 +71,14 @@ def fleet(
         (case, arm, seed)
         for seed in range(1, seeds + 1)
         for name, case in asked.items()
-        for arm in WHO.get(name, MAIN)
+        for arm in ARMS_OF.get(name, MAIN)
         if only is None or arm in only
     ]
     tasks = [t for t in dict.fromkeys(wanted) if (str(setting(t[0])), t[1], t[2]) not in done]
     measured(tasks, book, arguments.cores(jobs))
     records = mine(book, list(asked.values()))
     for name, case in asked.items():
-        screen.out.print(table(name, [r for r in records if r["setting"] == setting(case)], WHO.get(name, MAIN)))
+        screen.out.print(table(name, [r for r in records if r["setting"] == setting(case)], ARMS_OF.get(name, MAIN)))
     out.write_text(figures_page("A fleet in virtual time", figures.fleet(records)), "utf-8")
     screen.out.print(f"Figures: {out}", soft_wrap=True)
     if pictures_to is not None:

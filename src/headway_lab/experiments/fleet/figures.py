@@ -104,8 +104,8 @@ def relative(records: Sequence[Record], words: str) -> Figure:
 
 
 def amplifiers(records: Sequence[Record]) -> list[Figure]:
-    who = ("prediction-rings", *AMPLIFIERS)
-    of = [r for r in records if r["policy"] in who and (r["setting"]["rates"], r["setting"]["nodes"]) == ("fixed", 15)]
+    arms = ("prediction-rings", *AMPLIFIERS)
+    of = [r for r in records if r["policy"] in arms and (r["setting"]["rates"], r["setting"]["nodes"]) == ("fixed", 15)]
     of = [r for r in of if "throughput_series" in r and r["setting"]["scenario"] == "internal"]
     if not of:
         return []

@@ -45,7 +45,7 @@ LIMIT = 0.2  # load per core above which simple policies ask: a little less than
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """Who places computations. `planned`: they begin where it would have them, and it knows what comes."""
+    """What places computations. `planned`: they begin where it would have them, and it knows what comes."""
 
     policy: PlacementPolicy
     planned: NearIdeal | None = None
@@ -62,7 +62,7 @@ def rings(n: int = 3, **more: Any) -> PredictionRings:
 PUBLISHED: dict[str, Any] = {"others": "multiplied", "others_in": "innermost"}
 STEEP = 8.0  # what a move had to gain at most, in base thresholds, before: 40 %
 
-# By the names under which results are kept; who is compared with comes first.
+# By the names under which results are kept; what is compared with comes first.
 ARMS: dict[str, Callable[[], Arm]] = {
     "never-move": lambda: Arm(NeverMove()),
     "near-ideal": lambda: Arm(NeverMove(), planned=NearIdeal(), alone=True),
@@ -100,12 +100,12 @@ class MoveBook(Notebook):
 
 def simulate(case: FleetCase, arm: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
-    who, began, book = ARMS[arm](), process_time(), MoveBook()
-    placed = None if who.planned is None else planned(case, who.planned, seed)
-    placed = beside(case, seed) if who.beside else placed
-    engine = cases.engine(case, seed, placed, disturbed=not who.alone)
+    chosen, began, book = ARMS[arm](), process_time(), MoveBook()
+    placed = None if chosen.planned is None else planned(case, chosen.planned, seed)
+    placed = beside(case, seed) if chosen.beside else placed
+    engine = cases.engine(case, seed, placed, disturbed=not chosen.alone)
     times = FleetTimes(status_ms=1000 * case.status_s)
-    world = FleetWorld(engine, who.policy, book, times, case.sight, seed)
+    world = FleetWorld(engine, chosen.policy, book, times, case.sight, seed)
     trace = world.run(case.minutes * 60_000)
     found = measures(trace, case) | thresholds(book) | {"took_s": round(process_time() - began, 1)}
     if not np.array_equal(engine.sent, engine.processed + engine.queue):

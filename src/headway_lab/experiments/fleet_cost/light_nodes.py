@@ -47,7 +47,7 @@ class LightNode:
     told: ToldStatus | None = None
 
     def body(self, since: int) -> bytes:
-        """A status is made once a second, if somebody asks."""
+        """A status is made once a second, if it is asked for."""
         second = int(time.monotonic() - self.began) + 1
         if self.told is None or self.told.status.sequence != second:
             self.told = ToldStatus(self._status(second))
@@ -83,7 +83,7 @@ async def _serve(node: LightNode, token: bytes, reader: asyncio.StreamReader, wr
                 b"HTTP/1.1 %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (status, len(body), body)
             )
     except (OSError, EOFError):
-        return  # whoever asked has gone
+        return  # the caller has gone
     finally:
         writer.close()
 

@@ -158,7 +158,7 @@ def _perhaps_moving(scene: FaultScene) -> Iterator[tuple[MoveUnderWay | None, st
 
 
 def _finish(scene: FaultScene, move: MoveUnderWay | None, done: FaultDone) -> None:
-    """A move that has begun ends: it is done, undone or gone home, and whoever has asked for it is told."""
+    """A move that has begun ends: it is done, undone or gone home, and the caller that asked for it is told."""
     if move is not None:
         done.outcome = scene.outcome(move)
         if done.outcome not in ENDS:

@@ -1,6 +1,6 @@
 """A sink in sqlite that only the newest incarnation of its query may write, and what is found in it afterwards.
 
-A file of its own for each query: sqlite locks whole files, and a writer that is frozen must be in nobody else's way.
+A file of its own for each query: sqlite locks whole files, and a writer that is frozen must be in no other's way.
 """
 
 import os

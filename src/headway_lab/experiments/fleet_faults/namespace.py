@@ -112,7 +112,7 @@ class TcpRelay:
         with suppress(OSError):
             there, out = await asyncio.open_connection("127.0.0.1", self._to)
             ways = [asyncio.create_task(_pump(here, out)), asyncio.create_task(_pump(there, back))]
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)  # who ends one way ends both
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)  # the end of one way ends both
             for way in ways:
                 way.cancel()
             out.close()

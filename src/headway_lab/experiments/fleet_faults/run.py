@@ -171,7 +171,7 @@ def _running(fleet: TrialFleet, seed: int, say: Say) -> Iterator[tuple[FaultScen
 
 
 def _await_nodes(fleet: TrialFleet, client: FleetClient) -> None:
-    """As `scene.await_whole`, before there is a scene: who ends at once says why."""
+    """As `scene.await_whole`, before there is a scene: a process that ends at once says why."""
     end = time.monotonic() + START_S
     while True:
         if fleet.ended:

@@ -107,7 +107,7 @@ class FaultScene:
             raise Stuck(f"{error}: {self.words()}") from None
 
     def words(self) -> str:
-        """Who is not as it should be."""
+        """Which processes are not as they should be."""
         found = standing(self.client)
         if found is None:
             return "there is no primary"

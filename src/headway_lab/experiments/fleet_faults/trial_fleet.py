@@ -160,11 +160,11 @@ class TrialFleet:
 
 def _headway(state: Path) -> list[str]:
     """The command, in an environment of its own: `state` is where it leaves what belongs to its user."""
-    given = {
+    variables = {
         "XDG_STATE_HOME": str(state), "SPARK_SUBMIT_OPTS": BRIEF, "SPARK_LAUNCHER_OPTS": BRIEF, "OPENBLAS_NUM_THREADS": "1",
         "PYSPARK_SUBMIT_ARGS": f"--driver-class-path {JAR} pyspark-shell", "SPARK_LOCAL_IP": "127.0.0.1",
     }  # fmt: skip
-    return ["env", *(f"{key}={value}" for key, value in given.items()), sys.executable, "-m", "headway"]
+    return ["env", *(f"{key}={value}" for key, value in variables.items()), sys.executable, "-m", "headway"]
 
 
 def standing(client: FleetClient) -> FleetStanding | None:

@@ -51,7 +51,7 @@ class StagedFleet:
             self._await(lambda: _serving(client) == dict(places), SERVE_S, "all queries serve")
 
     def arrange(self, places: Mapping[str, str]) -> None:
-        """Every query where it is wanted, by moves; nobody else moves meanwhile."""
+        """Every query where it is wanted, by moves; nothing else moves meanwhile."""
         self.decide_by(KEEPS_STILL)
         with self._client() as client:
             for query, node in _serving(client).items():

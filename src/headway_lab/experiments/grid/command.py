@@ -55,7 +55,7 @@ def grid(  # an argument for each option of the command
     segments = plan(
         grid_.POLICIES, cases, arguments.wholes("seeds", seeds, least=0), book.done(), origin()["commit"], grid_.EXPERIMENT
     )
-    # The heap is read after each stretch by collecting it, and would be the smaller for whoever comes next.
+    # The heap is read after each stretch by collecting it, and would be the smaller for the next stretch.
     session = BenchSession.of(cores, memory, conf=POOLS | {"spark.driver.extraJavaOptions": f"-Xms{memory}"})
     measured(segments, book, warm_s, session, grid_.EXPERIMENT, rehearsed=grid_.rehearsal(base))
     found = grid_.cells(book.of_this_commit(grid_.EXPERIMENT, map(asdict, cases)))

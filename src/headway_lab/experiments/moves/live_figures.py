@@ -46,7 +46,7 @@ def parts(moves: Sequence[LiveMove]) -> dict[str, float]:
 
 
 def first_batch(seen: MovesSeen, move: LiveMove) -> tuple[int, float] | None:
-    """What the first batch on the target took, and an ordinary one of the same query before; None if nobody has noted it."""
+    """What the first batch on the target took, and an ordinary one of the same query before; None if it was not noted."""
     there = [b for b in seen.batches if b.query == move.query and b.node == move.target and b.began_ms >= move.asked_ms]
     if not there:
         return None

@@ -145,7 +145,7 @@ class MoveSink:
             return int(db.execute("select count(distinct end_ms) from panes where query = ?", (query,)).fetchone()[0])
 
     def epoch(self, query: str) -> int:
-        """Of whoever has written last; 0 if nobody has."""
+        """Of the last writer; 0 if there was none."""
         with self._open() as db:
             return int(db.execute("select coalesce(max(epoch), 0) from history where query = ?", (query,)).fetchone()[0])
 

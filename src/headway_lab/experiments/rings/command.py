@@ -71,8 +71,8 @@ def _by_kind(found: Iterable[tuple[Trial, SeriesErrors]]) -> dict[str, list[Seri
 
 def _write(book: Ledger, kind: str, of: Sequence[SeriesErrors], seeds: Sequence[int]) -> None:
     for seed in seeds:
-        for who in (RINGS, *RIVALS):
-            table = np.stack([errors[who, seed] for errors in of])
+        for method in (RINGS, *RIVALS):
+            table = np.stack([errors[method, seed] for errors in of])
             for column, horizon in enumerate(HORIZONS):
                 told = {"data": kind, "horizon": horizon}
                 measures = {
@@ -80,7 +80,7 @@ def _write(book: Ledger, kind: str, of: Sequence[SeriesErrors], seeds: Sequence[
                     "median": round(float(np.median(table[:, column])), 5),
                     "series": len(of),
                 }
-                book.append(EXPERIMENT, who, told, seed, measures, kind="sim")
+                book.append(EXPERIMENT, method, told, seed, measures, kind="sim")
 
 
 def _pictured(trials: Sequence[Trial]) -> dict[str, tuple[Trial, int]]:
@@ -103,7 +103,7 @@ def _table(records: Sequence[Record]) -> Table:
     means, medians = rings_figures.averages(records, "error"), rings_figures.averages(records, "median")
     for kind in dict.fromkeys(r["setting"]["data"] for r in records):
         for horizon in HORIZONS:
-            keys = [(kind, horizon, who) for who in (RINGS, *RIVALS)]
+            keys = [(kind, horizon, method) for method in (RINGS, *RIVALS)]
             cells = [f"{100 * means[key]:.1f} ({100 * medians[key]:.1f})" for key in keys]
             made.add_row(kind, horizon, *cells)
     return made

@@ -48,18 +48,18 @@ def _errors(kind: str, records: Sequence[Record]) -> Figure:
     import plotly.graph_objects as go
 
     chart = go.Figure()
-    for who, colour in COLOURS.items():
-        of = [r for r in records if r["policy"] == who]
+    for method, colour in COLOURS.items():
+        of = [r for r in records if r["policy"] == method]
         values = [[100 * r["error"] for r in of if r["setting"]["horizon"] == horizon] for horizon in HORIZONS]
         if all(values):
-            chart.add_bar(x=list(HORIZONS), y=[fmean(v) for v in values], name=who, marker={"color": colour})
+            chart.add_bar(x=list(HORIZONS), y=[fmean(v) for v in values], name=method, marker={"color": colour})
     chart.update_yaxes(title="error, % of the mean rate")
     how = "Mean absolute miss of the windows of each of the three rings; mean over series and seeds."
     return f"Errors, {kind}", how, chart
 
 
 def averages(records: Sequence[Record], field: str) -> dict[tuple[str, str, str], float]:
-    """By kind of series, horizon and who forecasts: the mean over seeds."""
+    """By kind of series, horizon and method: the mean over seeds."""
     found: dict[tuple[str, str, str], list[float]] = {}
     for r in records:
         found.setdefault((r["setting"]["data"], r["setting"]["horizon"], r["policy"]), []).append(r[field])

@@ -27,7 +27,7 @@ LONGEST = 300  # season, in steps
 ORIGINS = 4  # moments of a series at which a seed forecasts
 FIT_EVERY = 240  # steps, at most, while forecasts are asked for: fits are made aside
 WINDOW_MS = 5_000  # the sliding window: a step that is longer is a mean already
-SeriesErrors = dict[tuple[str, int], Floats]  # by who forecasts and seed: errors by ring
+SeriesErrors = dict[tuple[str, int], Floats]  # by method and seed: errors by ring
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +105,7 @@ def _asked(one: Trial, at: Collection[int]) -> dict[int, Floats]:
         if step in at:
             found[step] = model.rates(one.shape)[0]
         model.observe(one.values[step : step + 1])
-        # A fit that is due is made before long, and at the latest before somebody asks; each begins with what is kept of
+        # A fit that is due is made soon, and at the latest before a forecast is asked for; each begins with what is kept of
         # the series, so those before the first question would change nothing.
         soon = step >= one.first and step % FIT_EVERY == 0
         if (soon or step + 1 in at) and len(model.due()):

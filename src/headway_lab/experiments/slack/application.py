@@ -150,7 +150,7 @@ class GraphWorld:
     ) -> GraphTrace:
         """Before every period the live kernel asks the policy; before the first there is nothing to be seen."""
         trace, out = GraphTrace({o: [] for o in self.app.graph.operators}), []
-        # Rivals that know of no deadline are as in their papers: nobody is bounded.
+        # Rivals that know of no deadline are as in their papers: no stream is bounded.
         threshold = Threshold(policy, learner, start_ms, inf, self.app.graph)
         threshold.learnt(Learnt(APPLICATION, threshold, ()))
         kernel, question = Kernel(NoJournal() if journal is None else journal), threshold.question(APPLICATION)
@@ -197,7 +197,7 @@ class GraphWorld:
 
 
 def _learn(threshold: Threshold) -> None:
-    """The lesson of a period, at once: in virtual time nobody waits for it."""
+    """The lesson of a period, at once: in virtual time nothing waits for it."""
     work = threshold.lesson(APPLICATION)
     assert work is not None, "every period has its reports"
     message = work()

@@ -36,7 +36,7 @@ def slack(
     out: Annotated[Path, typer.Option(help="The page with the figures.")] = Path("headway-slack.html"),
     ledger: Annotated[Path, typer.Option(help="The file that results are appended to.")] = LEDGER,
 ) -> None:
-    """The figures of the Slack-ScaleGate paper: delayed buses, a deadline, and who sets the slack threshold how."""
+    """The figures of the Slack-ScaleGate paper: delayed buses, a deadline, and which policy sets the slack threshold how."""
     arguments.at_least("seeds", seeds, 1)
     arguments.new_file("out", out)
     names = [part.strip() for part in scenarios.split(",") if part.strip()]
@@ -45,11 +45,11 @@ def slack(
     book = Ledger(ledger)
     done = {(r["policy"], str(r["setting"]), r["seed"]) for r in _mine(book)}
     tasks = [t for t in slack_paper.tasks(names, seeds) if (t[1], str(slack_paper.setting(t[0])), t[2]) not in done]
-    with screen.ProgressBar([5.0 if who in ("sltuner", "gp") else 0.5 for _, who, _ in tasks]) as bar:
+    with screen.ProgressBar([5.0 if policy in ("sltuner", "gp") else 0.5 for _, policy, _ in tasks]) as bar:
         for task in tasks:
-            name, who, seed = task
-            bar.begin(f"seed {seed}, {name}, {who}")
-            book.append(slack_paper.EXPERIMENT, who, slack_paper.setting(name), seed, slack_paper.run(task), kind="sim")
+            name, policy, seed = task
+            bar.begin(f"seed {seed}, {name}, {policy}")
+            book.append(slack_paper.EXPERIMENT, policy, slack_paper.setting(name), seed, slack_paper.run(task), kind="sim")
             bar.end()
     records = _mine(book)
     for name in names:
@@ -69,8 +69,8 @@ def _table(name: str, records: Sequence[Record]) -> Table:
     made.add_column("policy")
     for field in fields:
         made.add_column(HEADS[field][0], justify="right")
-    for who in dict.fromkeys(r["policy"] for r in records):
-        of = [r for r in records if r["policy"] == who]
+    for policy in dict.fromkeys(r["policy"] for r in records):
+        of = [r for r in records if r["policy"] == policy]
         cells = [interval_words([r[field] * HEADS[field][1] for r in of]) for field in fields]
-        made.add_row(who, *cells, style="bold" if who in ("sltuner", "gp") else None)
+        made.add_row(policy, *cells, style="bold" if policy in ("sltuner", "gp") else None)
     return made

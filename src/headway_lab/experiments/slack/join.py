@@ -1,8 +1,8 @@
 """The join of the traffic application: which congestion events are found in the order in which reports were read.
 
 A bus report and a road sensor's report of the same area, both of them trouble and at most a window apart, are an event.
-Whoever is read is compared with what the other side's window still holds, and every reading shifts both windows to within a
-window of the greatest timestamp read: a report that comes after the shift misses what has been dropped.
+A report that is read is compared with what the other side's window still holds, and every reading shifts both windows to
+within a window of the greatest timestamp read: a report that comes after the shift misses what has been dropped.
 """
 
 import numpy as np

@@ -47,7 +47,7 @@ COMM_MS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """Who sets the thresholds, and what learns beside it; rivals need no curves."""
+    """What sets the thresholds, and what learns beside it; rivals need no curves."""
 
     policy: SlackPolicy
     learner: Learns | None = None
@@ -89,10 +89,10 @@ def application(scenario: Scenario, seed: int) -> Application:
 
 def simulate(scenario: Scenario, name: str, seed: int) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
-    who = policies(scenario)[name]()
+    chosen = policies(scenario)[name]()
     began = process_time()
     with _one_thread():
-        trace = GraphWorld(application(scenario, seed), seed).run(who.policy, LOW_MS, who.learner)
+        trace = GraphWorld(application(scenario, seed), seed).run(chosen.policy, LOW_MS, chosen.learner)
     found = measures(trace, scenario) | {"took_s": round(process_time() - began, 2)}
     return found | curves(trace, scenario) if seed <= SEEDS_DRAWN else found
 
@@ -182,12 +182,12 @@ Task = tuple[str, str, int]  # scenario or "models", policy or model, seed
 def tasks(scenarios: Sequence[str], seeds: int) -> Iterator[Task]:
     for seed in range(1, seeds + 1):
         for name in scenarios:
-            yield from ((name, who, seed) for who in (MODELS if name == "models" else policies(SCENARIOS[name])))
+            yield from ((name, policy, seed) for policy in (MODELS if name == "models" else policies(SCENARIOS[name])))
 
 
 def run(task: Task) -> dict[str, Any]:
-    name, who, seed = task
-    return judge_model(who, seed) if name == "models" else simulate(SCENARIOS[name], who, seed)
+    name, policy, seed = task
+    return judge_model(policy, seed) if name == "models" else simulate(SCENARIOS[name], policy, seed)
 
 
 def setting(name: str) -> dict[str, Any]:

@@ -27,7 +27,7 @@ CASES: dict[str, tuple[WanCase, ...]] = {
     "state": (WanCase("state", queries.TOPICS, MINUTES["state"], state_mb=60.0),),
     "partition": tuple(WanCase("partition", queries.TOPICS, MINUTES["partition"], state_mb=mb) for mb in STATE_MB),
 }
-WHO = {
+ARMS_OF = {
     "bottlenecks": ("no-adapt", "degrade", "wasp"),
     "techniques": ("no-adapt", "re-assign", "re-plan", "scale", "wasp"),
     "live": ("no-adapt", "degrade", "wasp"),
@@ -68,7 +68,7 @@ def wan(
     arguments.at_least("seeds", seeds, 1)
     arguments.new_file("out", out)
     names = some("scenarios", scenarios, (*CASES, *OTHERS))
-    every = sorted({arm for who in WHO.values() for arm in who})
+    every = sorted({arm for those in ARMS_OF.values() for arm in those})
     only = None if arms is None else some("arms", arms, every)
     asked = {n: tuple(changed(case, minutes) for case in CASES[n]) for n in names if n in CASES}
     if journal is not None:
@@ -81,7 +81,7 @@ def wan(
         for seed in range(1, seeds + 1)
         for name, of in asked.items()
         for case in of
-        for arm in WHO[name]
+        for arm in ARMS_OF[name]
         if only is None or arm in only
     ]
     measured([t for t in wanted if (str(setting(t[0])), t[1], t[2]) not in done], book, arguments.cores(jobs))
@@ -90,7 +90,7 @@ def wan(
     for name, of in asked.items():
         for case in of:
             found = [r for r in records if r["setting"] == setting(case)]
-            screen.out.print(table(f"{name}, {case.query}{_state(case)}", found, WHO[name]))
+            screen.out.print(table(f"{name}, {case.query}{_state(case)}", found, ARMS_OF[name]))
     out.write_text(figures_page("A wide area in virtual time", figures.wan(records)), "utf-8")
     screen.out.print(f"Figures: {out}", soft_wrap=True)
 
@@ -102,8 +102,8 @@ def played(asked: dict[str, tuple[WanCase, ...]], only: list[str] | None, path: 
     arm = "wasp" if only is None else only[0]
     if not cases:
         raise SettingError("scenarios", ", ".join(OTHERS), f"one that is played, of {', '.join(CASES)}")
-    if only is None and arm not in WHO[name]:
-        arm = WHO[name][0]
+    if only is None and arm not in ARMS_OF[name]:
+        arm = ARMS_OF[name][0]
     journal = Journal(path)
     try:
         found = simulate(cases[0], arm, 1, journal)
@@ -165,13 +165,13 @@ def mine(book: Ledger, asked: Sequence[WanCase]) -> list[Record]:
     return book.of_this_commit(EXPERIMENT, [setting(case) for case in asked])
 
 
-def table(name: str, records: Sequence[Record], who: Sequence[str]) -> Table:
+def table(name: str, records: Sequence[Record], those: Sequence[str]) -> Table:
     made = Table(title=name, title_justify="left")
     fields = [f for f in HEADS if any(f in r for r in records)]
     made.add_column("policy")
     for field in fields:
         made.add_column(HEADS[field][0], justify="right")
-    for arm in [a for a in who if any(r["policy"] == a for r in records)]:
+    for arm in [a for a in those if any(r["policy"] == a for r in records)]:
         of = [r for r in records if r["policy"] == arm]
         cells = [interval_words([r[f] * HEADS[f][1] for r in of if f in r]) for f in fields]
         made.add_row(arm, *cells, style="bold" if arm in ("wasp", "aware", "partitioned") else None)

@@ -25,7 +25,7 @@ FOR_EVER_S = 1e9
 
 @dataclass(frozen=True, slots=True)
 class WanArm:
-    """Who adapts, and whether rows may be dropped."""
+    """What adapts, and whether rows may be dropped."""
 
     policy: AdaptationPolicy
     may_degrade: bool = False
@@ -51,15 +51,15 @@ ARMS: dict[str, Callable[[], WanArm]] = {
 
 def simulate(case: WanCase, arm: str, seed: int, journal: Log | None = None) -> dict[str, Any]:
     """One run, and what goes into the ledger of it."""
-    who, began = ARMS[arm](), process_time()
-    made = cases.scene(_without_state(case) if who.stateless else case, seed)
-    rules = AreaRules(may_degrade=who.may_degrade)
-    world = WanWorld(made.truth, made.plans, made.deployed, who.policy, journal, rules, seed)
+    chosen, began = ARMS[arm](), process_time()
+    made = cases.scene(_without_state(case) if chosen.stateless else case, seed)
+    rules = AreaRules(may_degrade=chosen.may_degrade)
+    world = WanWorld(made.truth, made.plans, made.deployed, chosen.policy, journal, rules, seed)
     trace = world.run()
     if not world.engine.lawful():
         raise AssertionError("rows were lost or made")
-    if trace.lost and not who.may_degrade:
-        raise AssertionError("rows were dropped that nobody allowed to drop")
+    if trace.lost and not chosen.may_degrade:
+        raise AssertionError("rows were dropped though that was not allowed")
     found = measures(trace, case) | overheads(trace) | {"took_s": round(process_time() - began, 1)}
     found["decide_ms"] = round(world.kernel.watch.total_ms / max(1, world.kernel.watch.count), 2)
     found["waiting"] = int(sum(world.engine.flows.waiting(name) for name in world.engine.tallies))

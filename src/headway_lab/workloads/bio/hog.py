@@ -24,7 +24,7 @@ from headway.errors import SettingError
 from headway.servers.process_guard import end_with_parent
 
 KINDS = ("cpu", "bandwidth")
-LONGEST_S = 3_600  # nobody forgets a hog for longer than that
+LONGEST_S = 3_600  # a forgotten hog ends after this
 BITE = bytes(256 * 1024)  # hashed or sent at once: some tenths of a millisecond
 NAP_S = 0.002
 MEGABYTE = 1_000_000

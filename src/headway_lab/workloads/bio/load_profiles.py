@@ -1,7 +1,7 @@
 """How fast a stream is sent, by the time since it was activated: fixed rates, recurring ones, and streams that sleep first.
 
 A profile says how many rows each second has. It is a pure function of its settings and the second, so any stretch of it can
-be asked for at any time, by a producer and by whoever wants to know what it will send.
+be asked for at any time, by a producer and by a reader that wants to know what it will send.
 """
 
 from dataclasses import dataclass

@@ -84,13 +84,15 @@ def stays(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[Place, li
 
 def accidents(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> list[Accident]:
     """All accidents, in the order of their detection."""
-    found = [Accident(place, *when) for place, who in stays(reports, minute_ms).items() for when in _crowded(who)]
+    found = [Accident(place, *when) for place, vehicles in stays(reports, minute_ms).items() for when in _crowded(vehicles)]
     return sorted(found, key=lambda accident: (accident.detected_ms, accident.place))
 
 
-def _crowded(who: list[Standstill]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+def _crowded(vehicles: list[Standstill]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """When two or more stood: from, until, who. At the same moment one leaves before another stops."""
-    moments = sorted([(stay.until_ms, 0, stay.vid) for stay in who] + [(stay.since_ms, 1, stay.vid) for stay in who])
+    moments = sorted(
+        [(stay.until_ms, 0, stay.vid) for stay in vehicles] + [(stay.since_ms, 1, stay.vid) for stay in vehicles]
+    )
     here: set[int] = set()
     involved: set[int] = set()
     since = 0
@@ -112,9 +114,9 @@ def halves(reports: VehicleReports, minute_ms: int = MINUTE_MS) -> dict[tuple[in
     for accident in accidents(reports, minute_ms):  # by time: of two in one half minute, the first is told
         first = accident.detected_ms - accident.detected_ms % half_ms
         for start in range(first, accident.cleared_ms, half_ms):
-            who = (s.vid for s in standing[accident.place] if s.since_ms < start + half_ms and s.until_ms > start)
+            vehicles = (s.vid for s in standing[accident.place] if s.since_ms < start + half_ms and s.until_ms > start)
             fresh = accident.detected_ms >= start
-            seen = HalfMinute(max(accident.detected_ms, start), fresh, tuple(sorted(who)))
+            seen = HalfMinute(max(accident.detected_ms, start), fresh, tuple(sorted(vehicles)))
             found.setdefault((start, accident.place), seen)
     return found
 

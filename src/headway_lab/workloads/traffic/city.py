@@ -104,13 +104,19 @@ def _from_hour(feed: Feed, base_ms: int, speed: float, hour: float) -> Feed:
 
 
 def _feed(
-    name: str, frame: pd.DataFrame, who: str, at_ms: Longs, body: bytes, rest: tuple[Sequence[object], ...], across: int
+    name: str,
+    frame: pd.DataFrame,
+    key_column: str,
+    at_ms: Longs,
+    body: bytes,
+    rest: tuple[Sequence[object], ...],
+    across: int,
 ) -> Feed:
     """Reports known at once, each with its area among those of its own city."""
     lon, lat = (frame[column].to_numpy(dtype=np.float64) for column in ("lon", "lat"))
     area = Areas.fitted(lon, lat, across).of(lon, lat)
-    fields = zip(frame[who].tolist(), area.tolist(), lon.tolist(), lat.tolist(), *rest, strict=True)
-    keys = [b"%d" % number for number in frame[who].tolist()]
+    fields = zip(frame[key_column].tolist(), area.tolist(), lon.tolist(), lat.tolist(), *rest, strict=True)
+    keys = [b"%d" % number for number in frame[key_column].tolist()]
     return Feed.of(name, at_ms, at_ms, [body % row for row in fields], keys)
 
 

@@ -46,8 +46,8 @@ def test_wilsons_interval_holds_the_true_share_as_often_as_it_says() -> None:
 
 def test_answers_are_judged_by_their_error_and_by_their_own_bound() -> None:
     truth = {(1, "a"): 100.0, (1, "b"): 50.0, (2, "a"): 10.0, (2, "b"): 5.0}
-    given = [answer(1, "a", 104, 5), answer(1, "b", 53, 2), answer(2, "a", 10, 0)]
-    judged = judge(given, truth, 0.05)
+    listed = [answer(1, "a", 104, 5), answer(1, "b", 53, 2), answer(2, "a", 10, 0)]
+    judged = judge(listed, truth, 0.05)
     assert (judged.within.hits, judged.within.n) == (2, 3)
     assert (judged.covered.hits, judged.covered.n, judged.missing) == (2, 3, 1)
     assert judged.error_max == pytest.approx(0.06) and judged.error_mean == pytest.approx(0.1 / 3)
@@ -91,8 +91,8 @@ def test_bounds_of_a_sum_hold_as_often_as_they_say() -> None:
         taken = rng.binomial(15, 1 / 3, 20)
         # Horvitz and Thompson's deviation of a count is the root of n w (w - 1).
         widths = [(n * 3 * 2) ** 0.5 * deviations(n, False, SURE) for n in taken.tolist()]
-        given = [answer(1, "k", 3.0 * n, width, n, False) for n, width in zip(taken.tolist(), widths, strict=True)]
-        held += added_up(given)[0].holds(300.0)
+        listed = [answer(1, "k", 3.0 * n, width, n, False) for n, width in zip(taken.tolist(), widths, strict=True)]
+        held += added_up(listed)[0].holds(300.0)
     assert 0.92 < held / 400 < 0.985
 
 

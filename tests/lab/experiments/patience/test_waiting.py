@@ -27,25 +27,25 @@ POLICIES: list[PatiencePolicy] = [Fixed("200 ms"), MaxDelay(), Quantile(0.95), S
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: type(p).__name__)
 def test_every_row_is_in_time_or_counted_as_late(policy: PatiencePolicy) -> None:
-    given = feed()
-    waited = replay(given, policy)
-    assert waited.rows == len(given)
+    stream = feed()
+    waited = replay(stream, policy)
+    assert waited.rows == len(stream)
     assert waited.late == waited.late_by_window.sum()
     assert (np.diff(waited.ends) == 1_000).all()
     assert (waited.waits_ms >= 0).all()
 
 
 def test_fixed_patience_loses_just_the_rows_that_took_longer() -> None:
-    given = feed()
-    waited = replay(given, Fixed("200 ms"))
-    closes = (given.event_ms // 1_000 + 1) * 1_000 + 200
-    assert waited.late == (given.arrival_ms > closes).sum() > 0
-    assert replay(given, Fixed("400 ms")).late == 0
+    stream = feed()
+    waited = replay(stream, Fixed("200 ms"))
+    closes = (stream.event_ms // 1_000 + 1) * 1_000 + 200
+    assert waited.late == (stream.arrival_ms > closes).sum() > 0
+    assert replay(stream, Fixed("400 ms")).late == 0
 
 
 def test_the_longest_delay_costs_more_and_loses_less_than_a_quantile() -> None:
-    given = feed(longest_ms=2_000)
-    longest, quantile = replay(given, MaxDelay()), replay(given, Quantile(0.9))
+    stream = feed(longest_ms=2_000)
+    longest, quantile = replay(stream, MaxDelay()), replay(stream, Quantile(0.9))
     assert longest.late <= quantile.late
     assert longest.median_ms > quantile.median_ms
     assert quantile.late_share <= 0.1

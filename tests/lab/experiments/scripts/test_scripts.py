@@ -270,10 +270,10 @@ class Days(RuleBasedStateMachine):
         self._add(do="crash", query="q", when=when, down=down)
 
     @rule(
-        down=st.sampled_from([0, 3_000]), given=st.sampled_from([{}, {"patience_ms": 3_000}, {"limit": 2, "whole": False}])
+        down=st.sampled_from([0, 3_000]), changed=st.sampled_from([{}, {"patience_ms": 3_000}, {"limit": 2, "whole": False}])
     )
-    def the_query_is_restarted(self, down: int, given: dict[str, Any]) -> None:
-        self._add(do="restart", query="q", down=down, settings=given)
+    def the_query_is_restarted(self, down: int, changed: dict[str, Any]) -> None:
+        self._add(do="restart", query="q", down=down, settings=changed)
 
     @rule(do=st.sampled_from(["driver", "controller", "hang-up"]), down=st.sampled_from([500, 3_000]))
     def something_else_dies(self, do: str, down: int) -> None:

@@ -67,7 +67,7 @@ def test_too_few_threads_queue_up() -> None:
     assert GraphWorld(slow).run(StaticSlack(0)).latency_ms.max() > 2_000
 
 
-class Cut:
+class PatientThenNot:
     """Patient for ten seconds, then not at all."""
 
     def decide(self, seen: SlackSeen) -> SLTs:
@@ -75,7 +75,7 @@ class Cut:
 
 
 def test_a_cut_takes_effect_in_the_next_period() -> None:
-    told = GraphWorld(application(Growing(), 15)).run(Cut()).reports["join"]
+    told = GraphWorld(application(Growing(), 15)).run(PatientThenNot()).reports["join"]
     assert told[9].waiting_ms > 3_000 and told[9].slack_ready == 0
     assert told[10].slack_ready > 1_500 and told[10].waiting_ms < 10 and told[11].latency_ms < 100
 

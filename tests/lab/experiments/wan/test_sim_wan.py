@@ -113,7 +113,7 @@ def test_figures_are_drawn_of_what_there_is() -> None:
     records = [
         {"policy": arm, "seed": 1, "setting": cases.setting(case), "transition_s": 1.0, "stabilising_s": 2.0,
          "overhead_s": 3.0, "p95_ms": 4.0, **series}
-        for name, of in command.CASES.items() for case in of for arm in command.WHO[name]
+        for name, of in command.CASES.items() for case in of for arm in command.ARMS_OF[name]
     ]  # fmt: skip
     headings = [heading for heading, _, _ in figures.wan(records)]
     assert len(headings) == 2 * 3 + 4 + 4 + 2 + 1 + 2 and any("Fig. 14" in h for h in headings) and figures.wan([]) == []
@@ -127,7 +127,7 @@ def test_the_claims_name_arms_and_settings_that_are_measured() -> None:
         assert claim.sim is not None
         for at in claim.sim["at"]:
             fitting = [name for setting, name in asked if at.items() <= setting.items()]
-            assert fitting and {claim.candidate, *claim.baselines} <= set(command.WHO[fitting[0]]), claim.id
+            assert fitting and {claim.candidate, *claim.baselines} <= set(command.ARMS_OF[fitting[0]]), claim.id
 
 
 @pytest.mark.parametrize(

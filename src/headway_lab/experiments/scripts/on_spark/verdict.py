@@ -76,5 +76,5 @@ def _without_reason(record: Record, theirs: set[tuple[int, int]]) -> Iterator[st
             return
         reasons = evidence.reasons(end, evidence.announcing(end), swept)
         if None in reasons.values():
-            yield f"row {key} is missing from the window that ends at {end}; stock Spark has it, and nobody gave a reason"
+            yield f"row {key} is missing from the window that ends at {end}; stock Spark has it, and no reason was found"
             return

@@ -16,7 +16,7 @@ HORIZON_MS = 180 * MINUTE_MS  # as long as the benchmark runs
 def balances(reports: Any, charges: Any, minute_ms: int = MINUTE_MS, horizon_ms: int | None = None) -> Any:
     """Per request of type 2 or 3: `qid`, `vid`, and what was paid before the half minute of the request, as `balance`.
 
-    `charges` is a stream of its own, with the watermarked column `slot` that the query `charges` gives it: whoever
+    `charges` is a stream of its own, with the watermarked column `slot` that the query `charges` gives it: a query that
     keeps the accounts need not compute the tolls. Accounts reach back `horizon_ms`, three hours unless told, so that
     state has an end.
     """

@@ -17,7 +17,7 @@ STAY_MS = 20 * MINUTE_MS
 def segment_tolls(reports: Any, minute_ms: int = MINUTE_MS) -> Any:
     """Per minute, `xway`, `dir` and `seg`: `lav`, `cars`, whether an `accident` is near, and the `toll`.
 
-    `minute` is the minute that was looked at; the toll is that of the minute after, in which nobody waits for it.
+    `minute` is the minute that was looked at; the toll is that of the minute after, in which it is not waited for.
     Speeds and accidents meet in one group, not in an outer join: a segment may lack either.
     """
     minute = f"'{minute_ms} milliseconds'"
