@@ -18,7 +18,7 @@ except hw.HeadwayError as error:
     print(error, file=sys.stderr)
     sys.exit(2)
 
-# Somebody else's job, as it stands: it fills the first table.
+# Another team's job, as it stands: it fills the first table.
 rate = spark.readStream.format("rate").option("rowsPerSecond", "20").load()
 filling = rate.selectExpr("timestamp as at", "value % 4 as sensor").writeStream.format("delta")
 feed = filling.option("checkpointLocation", str(folder / "feed")).toTable("readings")

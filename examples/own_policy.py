@@ -19,7 +19,7 @@ from headway.testing import VirtualInput, VirtualQuery, VirtualWorld
 
 @dataclass(frozen=True)
 class Impatient:
-    """Of the windows that are due, the one that has been due for longest; nobody runs before."""
+    """Of the windows that are due, the one that has been due for longest; no query runs before."""
 
     def decide(self, snap: Snapshot) -> Decision:
         waiting = [(query.due, query.name, query) for query in snap.waiting if query.due is not None]

@@ -50,13 +50,13 @@ _WITHOUT = (
 )
 
 
-def _given(spark: Any, key: str) -> str:
+def _setting(spark: Any, key: str) -> str:
     """What holds for a query that `rt.start` starts: the session's own word, or ours."""
     return chosen(spark, usual(spark)).get(key) or str(spark.conf.get(key, "") or "")
 
 
 def _manager(spark: Any, present: bool) -> Check:
-    named = _given(spark, MANAGER)
+    named = _setting(spark, MANAGER)
     if named == jvm.CHECKPOINTS:
         says = "local ones are written without starting processes"
         return Check("checkpoints", present, says if present else f"{MANAGER} = {named}, but the jar is missing: unset it")
@@ -65,14 +65,14 @@ def _manager(spark: Any, present: bool) -> Check:
 
 
 def _lean(spark: Any, present: bool) -> Check:
-    on = jvm.EXTENSIONS in str(spark.conf.get(EXTENSIONS, "")) and _given(spark, LEAN) == "true"
+    on = jvm.EXTENSIONS in str(spark.conf.get(EXTENSIONS, "")) and _setting(spark, LEAN) == "true"
     if on:
         return Check("plans", present, "lean" if present else f"{EXTENSIONS} names {jvm.EXTENSIONS}, but the jar is missing")
     return Check("plans", True, f"as Spark makes them; with {jvm.EXTENSIONS} and {LEAN}=true a batch costs a tenth less")
 
 
 def _partitions(spark: Any) -> Check:
-    count = _given(spark, PARTITIONS)
+    count = _setting(spark, PARTITIONS)
     if count == "1":
         return Check("partitions", True, "1: a batch is one task, and queries run side by side")
     says = f"{count}: a batch has as many tasks, after a shuffle; for small batches set {PARTITIONS}=1 before a query is new"
@@ -80,7 +80,7 @@ def _partitions(spark: Any) -> Check:
 
 
 def _code(spark: Any) -> Check:
-    interpreted = all(_given(spark, key) == value for key, value in INTERPRETED.items())
+    interpreted = all(_setting(spark, key) == value for key, value in INTERPRETED.items())
     if interpreted:
         return Check("code", True, "interpreted: right for batches of up to about 100,000 rows")
     return Check("code", True, "generated, anew for every batch: right from about 100,000 rows a batch")

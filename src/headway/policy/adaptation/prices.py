@@ -49,7 +49,9 @@ def priced(streams: Streams, costs: PatternCosts, limits: Limits, known: float) 
         over_sites = streams.taken(made.table) - streams.taken(base) - left
         over_links = np.where(np.isfinite(room), fill - 1, 0.0)
         # What is used within the given places is in `fill` too, and not in the prices of patterns.
-        value = answer[0] - float(by_site @ left) - float((by_link * (1 - _given(streams, base, room)))[by_link > 0].sum())
+        value = (
+            answer[0] - float(by_site @ left) - float((by_link * (1 - _fixed_use(streams, base, room)))[by_link > 0].sum())
+        )
         bound, fallen = max(bound, value), fallen + (value <= bound)
         over = float(np.clip(over_sites, 0, None).sum() + np.clip(over_links, 0, None).sum())
         found.append((over, made))
@@ -67,7 +69,7 @@ def priced(streams: Streams, costs: PatternCosts, limits: Limits, known: float) 
     return Priced(bound, tuple(dict.fromkeys(made for _, made in found))[:KEPT])
 
 
-def _given(streams: Streams, base: Counts, room: Floats) -> Floats:
+def _fixed_use(streams: Streams, base: Counts, room: Floats) -> Floats:
     """Of each link, what stages whose place is given take."""
     use = np.zeros(room.shape)
     for above, below in streams.plan.edges():
