@@ -5,6 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from headway_lab.harness.checkout import Checkout
+from headway_lab.harness.claims import load
+from headway_lab.harness.ledger import Ledger
+from headway_lab.harness.verdicts import judge
+
 TOOLS = Path(__file__).parents[1] / "tools"
 sys.path.insert(0, str(TOOLS))
 
@@ -73,6 +78,24 @@ def test_the_table_goes_to_its_place_on_the_page_and_counts_what_is_broken(tmp_p
     assert lines[0] == "before" and lines[-1] == "after" and "old" not in lines
     assert "| late | NO, 1 of 1 tests fail | yes | not tried |" in lines
     assert "Not to be had on this machine: Java 21." in lines and "Java 21" in table.text()
+
+
+def test_each_environment_is_a_line_of_the_ledger(tmp_path: Path) -> None:
+    """So that the claim is judged over all of them, and one that is missing or broken shows."""
+    runs = matrix.chosen(["4.0.5", "4.3.0"], {"3.11": Path("p")}, {"17": Path("j")})
+    results = {OLD: [Outcome("gate", "jar", True), Outcome("late", "jar", False)], NEW: [Outcome("gate", "jar", True)]}
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    matrix.write_down(ledger, runs, Table(results, ["Java 21"]))
+    (claim,) = (claim for claim in load() if claim.id == "X4")
+    (finding,) = judge([claim], ledger.records(), Checkout(None))
+    assert finding.verdict == "not reproduced" and finding.words()[0].startswith("live: 1 in all (0..1, 2 environments)")
+    first, second = ledger.records()
+    assert (first["broken"], first["tests"], first["setting"]["spark"]) == (1, 2, "4.0")
+    assert (second["broken"], second["promises"], second["missing"]) == (
+        0,
+        {"gate": "yes", "late": "not tried"},
+        ["Java 21"],
+    )
 
 
 def test_the_page_has_a_place_for_the_table_and_each_core_test_names_a_promise() -> None:

@@ -60,12 +60,16 @@ class Table:
 
     @property
     def broken(self) -> int:
-        """Promises that are not held somewhere; a version where nothing ran at all breaks one."""
-        cells = [word for words in self.as_json().values() for word in words.values()]
-        return sum(word.startswith("NO") for word in cells) + sum(not tests for tests in self.results.values())
+        """Promises that are not held somewhere, counted wherever they are not."""
+        return sum(self.broken_on(run) for run in self.results)
 
-    def as_json(self) -> dict[str, dict[str, str]]:
-        return {run: {p: self._cell(run, p) for p in self.promises} for run in self.results}
+    def broken_on(self, run: str) -> int:
+        """Promises that are not held there; where nothing ran at all, one."""
+        return sum(word.startswith("NO") for word in self.words_of(run).values()) + (not self.results[run])
+
+    def words_of(self, run: str) -> dict[str, str]:
+        """What became of each promise there."""
+        return {promise: self._cell(run, promise) for promise in self.promises}
 
     def _cell(self, run: str, promise: str) -> str:
         return cell([test for test in self.results[run] if test.promise == promise])

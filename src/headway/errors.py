@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from collections.abc import Callable
 
 
 class HeadwayError(Exception):
@@ -25,3 +26,15 @@ def aloud(text: str) -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.write(f"headway: {text}\n")
         sys.stderr.flush()
+
+
+class ToldOnce:
+    """Says what is wrong, but not again for as long as it is the same; an empty text says that nothing is."""
+
+    def __init__(self, say: Callable[[str], None] = aloud) -> None:
+        self._say, self._said = say, ""
+
+    def __call__(self, text: str) -> None:
+        if text and text != self._said:
+            self._say(text)
+        self._said = text

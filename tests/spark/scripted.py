@@ -37,9 +37,9 @@ class Script:
         return Hold(WallMs(snap.now + 1000), because="the test says nothing")
 
 
-def wait_until(true: Callable[..., Any], what: str, query: Any = None) -> None:
+def wait_until(true: Callable[..., Any], what: str, query: Any = None, patience_s: float = PATIENCE_S) -> None:
     """Until that is true. To look at a table is a job of Spark, on cores that queries need: it gets a third of the time."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     began = time.monotonic()
     while not true():
         if query is not None and query.exception() is not None:

@@ -62,6 +62,7 @@ def sending(bed: WanTestbed) -> list[AdStream]:
     return streams
 
 
+@pytest.mark.timeout(600)  # two brokers and two Spark applications are started in it, and one of these again
 def test_a_pipeline_over_sites_is_exact_though_one_dies_and_leaves_nothing_behind(bed: WanTestbed, tmp_path: Path) -> None:
     results, journal = tmp_path / "results", tmp_path / "journal.db"
     rates = [word for site in SITES for word in ("--rate", f"ads-{site}={RATE}")]
@@ -80,7 +81,7 @@ def test_a_pipeline_over_sites_is_exact_though_one_dies_and_leaves_nothing_behin
             found = record.read()
             return found is not None and all(placed.begun for placed in found.current.pieces)
 
-        wait_until(runs, "the pieces to begin")
+        wait_until(runs, "the pieces to begin", patience_s=240)
         streams = sending(bed)
         wait_until(lambda: runs() and last_end(delivered(results)) > 0, "a first window")
         started = psutil.Process(running.pid).children(recursive=True)

@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +13,7 @@ import psutil
 import typer
 
 from headway.cli import arguments, screen
+from headway.cli.ending import asked_to_end
 from headway.cli.fleet_part import ROOT, FleetPart, secret_in
 from headway.errors import SettingError, aloud
 from headway.fleet.client import NodeClient
@@ -77,7 +77,7 @@ def node(
     if bandwidth is not None:
         arguments.at_least("bandwidth", bandwidth, 1)
     part = FleetPart(name, zookeeper, root, secret_in("zookeeper-secret", zookeeper_secret), session_ms)
-    with _spark(name, master, arguments.memory(memory), kafka, settings) as spark, _asked_to_end() as over, part:
+    with _spark(name, master, arguments.memory(memory), kafka, settings) as spark, asked_to_end() as over, part:
         from headway.spark.runtime import Runtime
 
         with Runtime(spark, policy, slots=places, journal=journal, leasing=part.leasing(spark)) as rt:
@@ -186,21 +186,3 @@ def _spark(name: str, master: str, memory: str, kafka: bool, conf: dict[str, str
         yield spark
     finally:
         spark.stop()
-
-
-@contextmanager
-def _asked_to_end() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set. A second one ends the process at once, as ever."""
-    over, kinds = threading.Event(), (signal.SIGINT, signal.SIGTERM)
-
-    def asked(number: int, frame: object) -> None:
-        for kind in kinds:
-            signal.signal(kind, signal.SIG_DFL)
-        over.set()
-
-    before = {kind: signal.signal(kind, asked) for kind in kinds}
-    try:
-        yield over
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)

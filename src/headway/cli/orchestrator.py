@@ -1,13 +1,12 @@
 """`headway orchestrator`: decides on which node each query of a fleet runs, and moves it; the primary, or ready to be."""
 
-import signal
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli import arguments
+from headway.cli.ending import asked_to_end
 from headway.cli.fleet_part import ROOT, connected, place, secret_in
 from headway.errors import HeadwayError, SettingError, aloud
 from headway.fleet.node.app import LOOPBACK, Listening
@@ -70,21 +69,10 @@ def orchestrator(
 
 
 def _wait(running: "OrchestratorProcess") -> None:
-    """Until it is asked to end, or has ended by a mistake. A second Ctrl-C ends it at once, as ever."""
-    over, kinds = threading.Event(), (signal.SIGINT, signal.SIGTERM)
-
-    def asked(number: int, frame: object) -> None:
-        for kind in kinds:
-            signal.signal(kind, signal.SIG_DFL)
-        over.set()
-
-    before = {kind: signal.signal(kind, asked) for kind in kinds}
-    try:
+    """Until it is asked to end, or has ended by a mistake."""
+    with asked_to_end() as over:
         while not over.wait(WAKE_S) and not running.service.ended.is_set():
             continue
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
 
 
 def _pipelines(wanted: Path | None, checkpoints: str) -> Path:

@@ -1,9 +1,6 @@
 """`headway run FILE.py`: the queries of a pipeline file, started under one policy and watched."""
 
 import time
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +10,7 @@ from rich.live import Live
 from headway import pipeline
 from headway.cli import arguments, screen
 from headway.cli.watch import StatusTable
-from headway.errors import HeadwayError, QueryFailed, SettingError
+from headway.errors import QueryFailed
 from headway.policy.load import order_policy
 
 
@@ -40,13 +37,10 @@ def run(
         arguments.at_least("seconds", seconds, 0)
     pipeline.check(file)
     with screen.spark_session(file.stem, cores=arguments.cores(cores), memory=wanted, kafka=kafka) as spark:
-        from headway.spark.register import carry
         from headway.spark.runtime import Runtime
+        from headway.spark.user_code import loaded
 
-        with _user_code(file, "pipeline"):
-            queries = pipeline.load(file)
-        for module in {query.build.__module__ for query in queries}:
-            carry(module)
+        queries = loaded(file)
         with Runtime(spark, policy, slots=places, journal=journal) as rt:
             if dashboard is not None:
                 screen.out.print(f"dashboard at {rt.dashboard(dashboard)}", soft_wrap=True, highlight=False)
@@ -62,24 +56,11 @@ def run(
 def _start(rt: Any, spark: Any, file: Path, query: pipeline.Query) -> Any:
     if not screen.err.is_terminal:
         screen.err.print(f"starting {query.name}", highlight=False)
-    with _user_code(file, f"query {query.name}"):
-        writer = query.build(rt, spark)
-        if not hasattr(writer, "queryName"):
-            raise SettingError(f"query {query.name}", writer, "a function that returns a DataStreamWriter, not started")
+    from headway.spark.user_code import user_code, writer_of
+
+    writer = writer_of(query, file, rt, spark)
+    with user_code(file, f"query {query.name}"):
         return rt.start(writer, name=query.name, **query.settings)
-
-
-@contextmanager
-def _user_code(file: Path, what: str) -> Iterator[None]:
-    """An error in the user's own file: say in which line."""
-    try:
-        yield
-    except HeadwayError:
-        raise
-    except Exception as error:
-        lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).resolve() == file.resolve()]
-        where = f"{file}, line {lines[-1]}" if lines else str(file)
-        raise HeadwayError(f"{what}: {where}: {type(error).__name__}: {first_line(error)}") from None
 
 
 def _watch(watch: StatusTable, seconds: float | None) -> None:
@@ -93,9 +74,3 @@ def _watch(watch: StatusTable, seconds: float | None) -> None:
         screen.out.print()
     if failed := watch.failed:  # also the last one, and one that failed while the others were started
         raise QueryFailed(f"query {failed.name} failed: {failed.error}")
-
-
-def first_line(error: BaseException) -> str:
-    """Spark's errors bring their whole plan along; the first line says what it is about."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else "no reason given"

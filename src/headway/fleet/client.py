@@ -94,12 +94,13 @@ class NodeClient:
             if answer.status_code == 200:
                 return answer.content
             if answer.status_code < 500:
-                raise NodeRefused(self.url, answer.status_code, _line(answer))
-            why = f"{answer.status_code}: {_line(answer)}"
+                raise NodeRefused(self.url, answer.status_code, why_not(answer))
+            why = f"{answer.status_code}: {why_not(answer)}"
         raise NodeUnreachable(f"{self.url} gives no answer: {why}")
 
 
-def _line(answer: "httpx.Response") -> str:
+def why_not(answer: "httpx.Response") -> str:
+    """In its own words, or what it says instead."""
     try:
         return str(answer.json()["error"])[:500]
     except (ValueError, KeyError, TypeError):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from headway.errors import HeadwayError
+from headway.fleet.client import why_not
 from headway.fleet.node.text import read, written
 from headway.fleet.orchestrator.wire import AskReceipt, FleetStanding, MoveProgress
 
@@ -97,7 +98,7 @@ class FleetClient:
                     why = f"{address}: {type(error).__name__}"
                     continue
                 if answer.status_code == NOT_PRIMARY:
-                    why = _line(answer)
+                    why = why_not(answer)
                     continue
                 self._addresses.sort(key=lambda one: one != address)  # it is asked first from now on
                 return read(kind, self._checked(address, answer))
@@ -107,12 +108,5 @@ class FleetClient:
 
     def _checked(self, address: str, answer: "httpx.Response") -> bytes:
         if answer.status_code != 200:
-            raise HeadwayError(f"{address} answers {answer.status_code}: {_line(answer)}")
+            raise HeadwayError(f"{address} answers {answer.status_code}: {why_not(answer)}")
         return answer.content
-
-
-def _line(answer: "httpx.Response") -> str:
-    try:
-        return str(answer.json()["error"])[:500]
-    except (ValueError, KeyError, TypeError):
-        return answer.text[:100]

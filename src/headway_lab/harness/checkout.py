@@ -13,16 +13,21 @@ _GLOB = re.compile(r"(\*\*/|\*\*|\*)")
 
 @dataclass(frozen=True, slots=True)
 class CommitAge:
-    """What has happened since a commit. None is unknown: no checkout, or a commit that it does not have."""
+    """What has happened since a commit. None is unknown: there is no checkout to ask."""
 
     commits: int | None = None
     changes: int | None = None  # how many of the files in question are not what they were
+    missing: bool = False  # there is a checkout, and it has no such commit: nobody can tell what was measured
 
     @property
     def stale(self) -> bool | None:
+        if self.missing:
+            return True
         return None if self.changes is None else self.changes > 0
 
     def __str__(self) -> str:
+        if self.missing:
+            return "commit not in this history: counts as stale"
         if self.commits is None:
             return "age unknown"
         since = f"{self.commits} commit{'' if self.commits == 1 else 's'} ago"
@@ -43,11 +48,18 @@ class Checkout:
 
         A '+' behind the commit stands for changes that were never committed: what they were is unknown.
         """
+        if self.root is None:
+            return CommitAge()
         known = commit.removesuffix("+")
-        since, changed = self._since(known), _changed(self.root, known)
-        if changed is None or not paths:
+        try:
+            since, changed = int(git(self.root, "rev-list", "--count", f"{known}..HEAD")), _changed(self.root, known)
+        except OSError:
+            return CommitAge()  # no git to ask
+        except subprocess.CalledProcessError:
+            return CommitAge(missing=True)
+        if not paths:
             return CommitAge(since)
-        named = re.compile("|".join(map(_pattern, paths)))
+        named = re.compile("|".join(map(glob_pattern, paths)))
         changes = sum(named.fullmatch(file) is not None for file in changed)
         return CommitAge(since, None if commit.endswith("+") and not changes else changes)
 
@@ -55,25 +67,11 @@ class Checkout:
         """What a glob names at present."""
         return [] if self.root is None else git(self.root, "ls-files", "--", f":(top,glob){path}").splitlines()
 
-    def _since(self, commit: str) -> int | None:
-        if self.root is None:
-            return None
-        try:
-            return int(git(self.root, "rev-list", "--count", f"{commit}..HEAD"))
-        except (OSError, subprocess.CalledProcessError):
-            return None
 
-
-def _changed(root: Path | None, commit: str) -> frozenset[str] | None:
+def _changed(root: Path, commit: str) -> frozenset[str]:
     """Files that are not what they were, by their names of today. One that was moved, or imports from another place, is what
     it was: else a new shelf would make every figure stale."""
-    if root is None:
-        return None
-    try:
-        head = git(root, "rev-parse", "HEAD")
-        return _differ(root, git(root, "rev-parse", "--verify", f"{commit}^{{commit}}"), head)
-    except (OSError, subprocess.CalledProcessError):
-        return None
+    return _differ(root, git(root, "rev-parse", "--verify", f"{commit}^{{commit}}"), git(root, "rev-parse", "HEAD"))
 
 
 @cache
@@ -90,7 +88,7 @@ def _differ(root: Path, one: str, other: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _pattern(glob: str) -> str:
+def glob_pattern(glob: str) -> str:
     """A glob of git's as a regular expression: `**` is any folders, `*` anything but a folder."""
     return "".join({"**/": "(.*/)?", "**": ".*", "*": "[^/]*"}.get(part) or re.escape(part) for part in _GLOB.split(glob))
 

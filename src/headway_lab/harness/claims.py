@@ -32,6 +32,7 @@ class Claim:
     at: tuple[Mapping[str, Any], ...] = ()  # settings; all must be measured, the greatest value of them counts
     unit: Unit = "ratio"
     judged: Literal["median", "worst", "pooled"] = "median"  # over the seeds; a guarantee never by the median
+    over: str = "seed"  # what is repeated: seeds, or something that settings differ in, such as environments
     weight: str = ""  # the field with the number of trials behind a share that is pooled
     width: str = ""  # the field with the width of the interval whose coverage is claimed
     spark: bool = True  # whether Spark takes part in what is not simulated

@@ -2,6 +2,7 @@
 
 The newest commit counts at which everything was measured that the claim names. Good news takes three seeds; bad news counts
 as soon as there is any. A guarantee is judged by the worst seed or by all of them together, anything else by the median.
+Where nothing is random, environments take the place of seeds.
 """
 
 from collections import Counter
@@ -111,7 +112,7 @@ class Finding:
                 return ""
             case "measured once":
                 fewest = min(figure.n for figure in self.figures)
-                return f"within its bounds at {fewest} seed{'s' if fewest > 1 else ''}, {SEEDS} are needed"
+                return f"within its bounds at {fewest} {self.claim.over}{'s' if fewest > 1 else ''}, {SEEDS} are needed"
             case "incomplete":
                 return "missing " + "; ".join(f"{KINDS[kind]}: {gap}" for kind, gap in self.gaps)
             case _:
@@ -126,7 +127,7 @@ class Finding:
         show = UNITS[claim.unit].format
         how = {"median": "", "worst": " at worst", "pooled": " in all"}[claim.judged]
         spread = f"{show(figure.low)}..{show(figure.high)}, " if figure.low != figure.high else ""
-        value = f"{show(figure.value)}{how} ({spread}{figure.n} seed{'s' if figure.n > 1 else ''})"
+        value = f"{show(figure.value)}{how} ({spread}{figure.n} {claim.over}{'s' if figure.n > 1 else ''})"
         width = _wide(claim, figure.width) if claim.width else ""
         fitted = f"not counted: the simulator was fitted to {figure.fitted}" if figure.fitted else ""
         return ", ".join(filter(None, [value, figure.detail, width, fitted])) + f"; {figure.commit}, {figure.age}"
@@ -184,11 +185,9 @@ def look_up(claim: Claim, records: Sequence[Record], kind: Kind, tree: Checkout)
     for commit in dict.fromkeys(r["commit"] for r in reversed(fitting)):
         whole: list[MetricValue] = []
         part: list[MetricValue] = []
-        for seed in sorted({r["seed"] for r in fitting if r["commit"] == commit}):
-            of_seed = [r for r in fitting if r["commit"] == commit and r["seed"] == seed]
-            missing, sample = tuple(lacking(claim, of_seed)), METRICS[claim.metric](claim, of_seed)
-            if sample is not None:
-                (part if missing else whole).append(sample)
+        for together in _trials(claim, [r for r in fitting if r["commit"] == commit]):
+            missing = tuple(lacking(claim, together))
+            (part if missing else whole).extend(_samples(claim, together))
             if missing != gap.missing and (gap.nothing or len(missing) < len(gap.missing)):
                 gap = MissingFigure(missing, nothing=False)
         if claim.guarantee and part and not (broken := _figure(claim, [*whole, *part], commit, tree)).within:
@@ -196,6 +195,23 @@ def look_up(claim: Claim, records: Sequence[Record], kind: Kind, tree: Checkout)
         if whole:
             return _figure(claim, whole, commit, tree)
     return gap
+
+
+def _trials(claim: Claim, records: Sequence[Record]) -> list[list[Record]]:
+    """Records that must have all that a claim names: those of each seed, or, where seeds are not what is repeated, all."""
+    if claim.over != "seed":
+        return [list(records)]
+    return [[r for r in records if r["seed"] == seed] for seed in sorted({r["seed"] for r in records})]
+
+
+def _samples(claim: Claim, records: list[Record]) -> list[MetricValue]:
+    """One value of a seed; of a claim over environments one for each of them, the newest if it was measured again."""
+    each = (
+        [records]
+        if claim.over == "seed"
+        else [[r] for r in {str(r["setting"].get(claim.over)): r for r in records}.values()]
+    )
+    return [sample for some in each if (sample := METRICS[claim.metric](claim, some)) is not None]
 
 
 def _figure(claim: Claim, samples: Sequence[MetricValue], commit: str, tree: Checkout) -> Figure:

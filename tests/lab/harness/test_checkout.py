@@ -69,10 +69,21 @@ def test_code_that_was_taken_away_has_changed(tree: Checkout) -> None:
 
 def test_what_is_not_known_is_said(tree: Checkout) -> None:
     measured = commit(tree, "a.py", "one")
-    assert tree.age("0000000", ("a.py",)) == tree.age("unknown", ("a.py",)) == CommitAge(None, None)
+    assert Checkout(None).age("0000000", ("a.py",)).stale is Checkout(None).age(measured, ("a.py",)).stale is None
     assert str(Checkout(None).age(measured, ("a.py",))) == "age unknown"
     assert tree.age(measured, ()) == CommitAge(0, None)
     assert str(CommitAge(0, None)) == "0 commits ago, whether its code changed is unknown"
+
+
+def test_a_commit_that_the_history_does_not_have_counts_as_stale(tree: Checkout) -> None:
+    """It was measured with code that nobody can look at: a branch that was thrown away, or a package from elsewhere."""
+    commit(tree, "a.py", "one")
+    for lost in ("0000000", "0000000+", "unknown"):
+        age = tree.age(lost, ("a.py",))
+        assert age.stale is True and str(age) == "commit not in this history: counts as stale"
+    claim = Claim("T", "", "-", "", "plain", (0.0, 200.0), unit="ms", paths=("a.py",))
+    (finding,) = judge([claim], [record("klink", 100, seed) for seed in (1, 2, 3)], tree)
+    assert finding.stale is True and tally([finding]) == "1 reproduced; 1 stale"
 
 
 def test_a_commit_with_changes_that_were_not_committed_is_never_known_to_be_fresh(tree: Checkout) -> None:

@@ -121,6 +121,35 @@ def test_shares_are_pooled_by_their_trials() -> None:
     assert live(finding).value == 0.6 and finding.verdict == "not reproduced"
 
 
+def environment(spark: str, broken: int = 0, python: str = "3.11", commit: str = "abc1234") -> dict[str, Any]:
+    setting = {"environment": f"Spark {spark}.1, Python {python}", "spark": spark, "python": python}
+    return record("all", 0, experiment="matrix", broken=broken, commit=commit) | {"setting": setting}
+
+
+def test_where_nothing_is_random_environments_take_the_place_of_seeds() -> None:
+    claim = replace(
+        LOST,
+        experiment="matrix",
+        candidate="all",
+        field="broken",
+        over="environment",
+        at=({"spark": "4.0"}, {"spark": "4.1"}),
+    )
+    two = [environment("4.0"), environment("4.1")]
+    assert found(claim, two).verdict == "measured once"
+    assert found(claim, two).because == "within its bounds at 2 environments, 3 are needed"
+    three = [*two, environment("4.1", python="3.12")]
+    assert found(claim, three).verdict == "reproduced"
+    assert found(claim, three).words()[0].startswith("live: 0 in all (3 environments)")
+    assert found(claim, [*three[1:], environment("4.1", python="3.13")]).because == "missing live: all at spark 4.0"
+    bad = found(claim, [environment("4.0", broken=2, commit="new"), *three])
+    assert bad.verdict == "reproduced" and live(bad).commit == "abc1234"  # of the newest commit, and that is the last line
+    bad = found(claim, [*three, environment("4.0", broken=2, commit="new")])
+    assert bad.verdict == "not reproduced" and live(bad).value == 2  # a guarantee that is broken needs no more
+    again = found(claim, [environment("4.0", broken=2), *three])
+    assert again.verdict == "reproduced"  # it was measured again, at the same commit
+
+
 def test_coverage_shows_how_wide_the_interval_was() -> None:
     claim = replace(SHARE, width="width_ms")
     wide = found(claim, [record("klink", 1, seed, hit=1.0, width_ms=w) for seed, w in ((1, 400), (2, 500), (3, 600))])

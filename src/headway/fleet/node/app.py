@@ -104,7 +104,7 @@ def _routes(desk: CommandDesk, reporter: StatusReporter, say: Callable[[str], No
         try:
             if action not in ACTIONS:
                 raise NotHosted(f"action = {_short(action)!r}: expected one of {', '.join(ACTIONS)}")
-            command = command_in(await _body(request))
+            command = command_in(await body_of(request))
             if (command.query, command.action) != (name, action):
                 what = f"{command.action} of {_short(command.query)!r}"
                 raise Malformed(f"NodeCommand is {what}: the address says otherwise")
@@ -129,7 +129,8 @@ def _status(told: ToldStatus, since: str | None) -> bytes:
     return told.since(int(since))
 
 
-async def _body(request: "Request") -> bytes:
+async def body_of(request: "Request") -> bytes:
+    """Raises a TimeoutError or an OverflowError: nobody keeps a server waiting, or fills its memory."""
     body = bytearray()
     async with asyncio.timeout(BODY_S):
         async for part in request.stream():

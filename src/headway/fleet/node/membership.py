@@ -6,7 +6,7 @@ What is written down is never the token. When a session is over, its leases are 
 import threading
 from collections.abc import Callable
 
-from headway.errors import HeadwayError, SettingError, aloud
+from headway.errors import HeadwayError, SettingError, ToldOnce, aloud
 from headway.fleet.leases import QueryLeasing
 from headway.fleet.registry import NodeRegistration, Registry
 from headway.fleet.session import Session, SessionMessage, SessionState, Tell, Unheard
@@ -21,10 +21,9 @@ class Membership:
     def __init__(
         self, connect: Callable[[Tell], Session], root: str, node: NodeRegistration, say: Callable[[str], None] = aloud
     ) -> None:
-        self._connect, self._root, self._node, self._say = connect, root, node, say
+        self._connect, self._root, self._node, self._tell_once = connect, root, node, ToldOnce(say)
         self._over, self._told = threading.Event(), threading.Event()
         self._leasing: QueryLeasing | None = None
-        self._said = ""
         self._thread = threading.Thread(target=self._run, name="headway-membership", daemon=True)
 
     def start(self) -> None:
@@ -92,8 +91,3 @@ class Membership:
 
     def _heard(self, message: SessionMessage) -> None:
         self._told.set()
-
-    def _tell_once(self, text: str) -> None:
-        if text and text != self._said:
-            self._say(text)
-        self._said = text

@@ -1,14 +1,14 @@
 """How a node stands, told anew every second: one immutable value, ready to be sent."""
 
 import secrets
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
 import headway
-from headway.errors import aloud
+from headway.errors import ToldOnce
+from headway.fleet.node.every import EverySoOften
 from headway.fleet.node.host import QueryHost
 from headway.fleet.node.machine import MachineGauge
 from headway.fleet.node.text import written
@@ -57,25 +57,23 @@ class StatusReporter:
         self._host, self._machine, self._now = host, machine, now
         self._rows: dict[tuple[str, int], tuple[WallMs, int]] = {}
         self._rates: dict[tuple[str, int], deque[float]] = {}
-        self._over, self._said = threading.Event(), ""
+        self._tell_once = ToldOnce()
         self.cpu_s = 0.0  # that it has taken on its own thread
         first = NodeStatus(
             node, run or secrets.token_hex(8), headway.__version__, 0, now(), machine.read(), bandwidth_limit=bandwidth_limit
         )
         self.told = ToldStatus(first)
-        self._thread = threading.Thread(target=self._run, name="headway-node-status", daemon=True)
+        self._ticks = EverySoOften("headway-node-status", EVERY_S, self._tick)
 
     @property
     def status(self) -> NodeStatus:
         return self.told.status
 
     def start(self) -> None:
-        self._thread.start()
+        self._ticks.start()
 
     def stop(self) -> None:
-        self._over.set()
-        if self._thread.ident is not None:
-            self._thread.join(10)
+        self._ticks.stop()
 
     def look(self) -> NodeStatus:
         """Ask once. For one thread at a time."""
@@ -88,16 +86,13 @@ class StatusReporter:
         self.told = ToldStatus(told)
         return told
 
-    def _run(self) -> None:
-        while not self._over.wait(EVERY_S):
-            for work in (self.look, self._host.look_around):
-                try:
-                    work()
-                except Exception as error:  # the next second may do better; queries do without
-                    if (text := f"the node cannot tell how it stands: {error!r}") != self._said:
-                        self._said = text
-                        aloud(text)
-            self.cpu_s = time.thread_time()
+    def _tick(self) -> None:
+        for work in (self.look, self._host.look_around):
+            try:
+                work()
+            except Exception as error:  # the next second may do better; queries do without
+                self._tell_once(f"the node cannot tell how it stands: {error!r}")
+        self.cpu_s = time.thread_time()
 
     def _with_rates(self, query: HostedQuery, at: WallMs) -> HostedQuery:
         life = query.name, query.epoch

@@ -1,10 +1,10 @@
 """A node asks the others what the stages cost that go on with its own results, and tells its runtime."""
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
-from headway.errors import HeadwayError, aloud
+from headway.errors import HeadwayError, ToldOnce
+from headway.fleet.node.every import EverySoOften
 from headway.fleet.node.reporter import wall_now
 from headway.fleet.node.wire import NodeStatus
 from headway.fleet.stage_costs import costs_behind
@@ -38,17 +38,14 @@ class StageWatch:
         self._own, self._addresses, self._connect, self._post, self._now = own, addresses, connect, post, now
         self._peers: dict[str, Peer] = {}
         self._said: dict[str, NodeStatus] = {}
-        self._looks, self._trouble = 0, ""
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="headway-node-stages", daemon=True)
+        self._looks, self._tell_once = 0, ToldOnce()
+        self._ticks = EverySoOften("headway-node-stages", EVERY_S, self._tick)
 
     def start(self) -> None:
-        self._thread.start()
+        self._ticks.start()
 
     def stop(self) -> None:
-        self._over.set()
-        if self._thread.ident is not None:
-            self._thread.join(10)
+        self._ticks.stop()
         for peer in self._peers.values():
             peer.close()
 
@@ -64,7 +61,7 @@ class StageWatch:
             try:
                 self._said[address] = peer.status()
             except HeadwayError as error:
-                self._say(str(error))
+                self._tell_once(str(error))
         others = [said for said in self._said.values() if said.run != own.run]
         behind = costs_behind([own, *others], self._now())
         for query in own.queries:
@@ -85,17 +82,11 @@ class StageWatch:
         for new in there - self._peers.keys():
             self._peers[new] = self._connect(new)
 
-    def _run(self) -> None:
-        while not self._over.wait(EVERY_S):
-            try:
-                self.look()
-            except Exception as error:  # queries do without
-                self._say(f"the stages on other nodes cannot be asked: {error!r}")
-
-    def _say(self, text: str) -> None:
-        if text != self._trouble:
-            self._trouble = text
-            aloud(text)
+    def _tick(self) -> None:
+        try:
+            self.look()
+        except Exception as error:  # queries do without
+            self._tell_once(f"the stages on other nodes cannot be asked: {error!r}")
 
 
 def addresses_of(named: Iterable[str], listed: Callable[[], Mapping[str, str]], own: str) -> Callable[[], list[str]]:

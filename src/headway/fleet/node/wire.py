@@ -143,29 +143,30 @@ class NodeStatus:
 
 def command_in(text: bytes) -> NodeCommand:
     """Raises Malformed, or OtherSchema."""
-    found: NodeCommand = _of_schema(NodeCommand, text)
+    found: NodeCommand = of_schema(NodeCommand, text)
     return found
 
 
 def receipt_in(text: bytes) -> CommandReceipt:
-    found: CommandReceipt = _of_schema(CommandReceipt, text)
+    found: CommandReceipt = of_schema(CommandReceipt, text)
     return found
 
 
 def status_in(text: bytes) -> NodeStatus:
-    found: NodeStatus = _of_schema(NodeStatus, text)
+    found: NodeStatus = of_schema(NodeStatus, text)
     return found
 
 
-def _of_schema(kind: Any, text: bytes) -> Any:
+def of_schema(kind: Any, text: bytes, schema: int = SCHEMA, said: bool = True) -> Any:
+    """What a text says, if it is of that schema. One that does not say its schema is refused, unless `said` is false."""
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError):
         raise Malformed(f"{kind.__name__}: expected JSON") from None
     if not isinstance(raw, dict):
         raise Malformed(f"{kind.__name__}: expected an object")
-    if "schema" not in raw:
+    if said and "schema" not in raw:
         raise Malformed(f"{kind.__name__}.schema is missing")
-    if raw["schema"] != SCHEMA:
-        raise OtherSchema(f"{kind.__name__}.schema = {str(raw['schema'])[:20]!r}: expected {SCHEMA}; update the older side")
+    if (found := raw.get("schema", schema)) != schema:
+        raise OtherSchema(f"{kind.__name__}.schema = {str(found)[:20]!r}: expected {schema}; update the older side")
     return made(kind, raw)

@@ -1,6 +1,5 @@
 """The door of an orchestrator: what people and programs ask of a fleet over HTTP. Its rules are those of a node's door."""
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Callable
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headway.errors import SettingError, aloud
 from headway.fleet.moves.contract import contract
-from headway.fleet.node.app import ASGI, BODY_S, MOST_BYTES, TokenGuard
-from headway.fleet.node.text import Malformed, made, written
-from headway.fleet.node.wire import OtherSchema
+from headway.fleet.node.app import ASGI, TokenGuard, body_of
+from headway.fleet.node.text import Malformed, written
+from headway.fleet.node.wire import OtherSchema, of_schema
 from headway.fleet.orchestrator.messages import MoveAsked, QuerySubmitted, StopAsked
 from headway.fleet.orchestrator.posted import AskPosted, DrainPosted, LookPosted, NotPrimary, Posted, ProgressPosted
 from headway.fleet.orchestrator.wire import (
@@ -28,7 +27,7 @@ from headway.fleet.orchestrator.wire import (
 )
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI, Request
+    from fastapi import FastAPI
 
 ANSWER_S = 20.0  # for the store to write down what was asked: then it may be asked for again with the same id
 CODES: dict[type[Exception], int] = {
@@ -142,7 +141,7 @@ def _routes(desk: FleetDesk, say: Callable[[str], None]) -> "FastAPI":
     @app.post("/v1/{action}")
     async def ask(action: str, request: Request) -> Response:
         try:
-            wanted = wanted_in(action, await _body(request))
+            wanted = wanted_in(action, await body_of(request))
         except tuple(CODES) as error:
             return refused(request, error)
         return await answered(request, desk.asked, wanted)
@@ -155,22 +154,4 @@ def wanted_in(action: str, text: bytes) -> Any:
     kind = WANTED.get(action)
     if kind is None:
         raise Malformed(f"action = {action[:40]!r}: expected one of {', '.join(WANTED)}")
-    try:
-        raw = json.loads(text)
-    except (ValueError, RecursionError):
-        raise Malformed(f"{kind.__name__}: expected JSON") from None
-    if not isinstance(raw, dict):
-        raise Malformed(f"{kind.__name__}: expected an object")
-    if raw.get("schema", SCHEMA) != SCHEMA:
-        raise OtherSchema(f"{kind.__name__}.schema = {str(raw['schema'])[:20]!r}: expected {SCHEMA}; update the older side")
-    return made(kind, raw)
-
-
-async def _body(request: "Request") -> bytes:
-    body = bytearray()
-    async with asyncio.timeout(BODY_S):
-        async for part in request.stream():
-            body += part
-            if len(body) > MOST_BYTES:
-                raise OverflowError(f"the body has more than {MOST_BYTES} bytes")
-    return bytes(body)
+    return of_schema(kind, text, SCHEMA, said=False)  # who asks by hand need not know of schemas

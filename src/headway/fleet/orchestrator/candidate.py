@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from headway.errors import HeadwayError, aloud
+from headway.errors import HeadwayError, ToldOnce, aloud
 from headway.fleet.barring import bar
 from headway.fleet.election import Following, Leading, Office, TreeElection
 from headway.fleet.moves.record import QueryRecord
@@ -154,12 +154,12 @@ class Candidate:
         self, connect: Connect, root: str, label: str, post: Callable[[Learnt], None], say: Callable[[str], None] = aloud
     ) -> None:
         """`label` is told to callers that ask the wrong orchestrator: a name, and where it is."""
-        self._connect, self._root, self._label, self._post, self._say = connect, root, label, post, say
+        self._connect, self._root, self._label, self._post, self._tell_once = connect, root, label, post, ToldOnce(say)
         self._work: queue.SimpleQueue[SessionMessage | StoreOrder | None] = queue.SimpleQueue()
         self._over = threading.Event()
         self._side: TreeSide | None = None
         self._office: Office | None = None
-        self._said, self._listed = "", 0
+        self._listed = 0
         self._thread = threading.Thread(target=self._run, name="headway-candidate", daemon=True)
 
     def start(self) -> None:
@@ -281,8 +281,3 @@ class Candidate:
             if isinstance(message, SessionChanged) and message.state is not SessionState.CONNECTED:
                 self._post(TermOver())
             self._work.put(message)
-
-    def _tell_once(self, text: str) -> None:
-        if text and text != self._said:
-            self._say(text)
-        self._said = text

@@ -11,10 +11,10 @@ from headway.fleet.node.wire import HostedQuery, HostedState
 from headway.model.status import QueryStatus
 from headway.model.time import WallMs
 from headway.spark.fleet.incarnation import IncarnationFolder
-from headway.spark.fleet.pipelines import user_code, writer_of
 from headway.spark.held_start import HeldStart
 from headway.spark.launch import ReadyQuery, Wanted
 from headway.spark.runtime import Runtime
+from headway.spark.user_code import user_code, writer_of
 
 CONTROL = ["at"]  # the columns of our own source, whose rows are none of the user's
 
@@ -110,7 +110,7 @@ class HostedLife:
 def built(rt: Runtime, query: pipeline.Query, epoch: int, file: str, made: IncarnationFolder) -> HostedLife:
     """A query that is ready to be started: its plan is built and analysed."""
     with assigned(query.name, epoch) as epochs:
-        writer = writer_of(query, file, rt, rt.spark)
+        writer = writer_of(query, Path(file), rt, rt.spark)
         with user_code(Path(file), f"query {query.name}"):  # as the file says, but for the checkpoint
             wanted = Wanted(**{**query.settings, "name": query.name, "checkpoint": made.place})
             ready = rt.launch.ready(writer, wanted)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from headway.cli.run import first_line
 from headway.errors import HeadwayError
+from headway.loop.trouble import says
 from headway_lab.workloads.bio.ecg import Beat, BeatScore, EcgRecord, beats, detected, fed, scored, started, typed
 from headway_lab.workloads.bio.ecg.mitbih import feed
 from headway_lab.workloads.bio.ecg.scoring import LEARNING_S
@@ -119,7 +119,7 @@ def streamed(
         last_ms = int(sent.arrival_ms[-1]) + OVER_S * 1_000
         while (out := spark.table(name).count()) < many and now_ms() < last_ms:
             if (error := handle.exception()) is not None:
-                raise HeadwayError(f"query {name} failed: {first_line(error)}")
+                raise HeadwayError(f"query {name} failed: {says(error)}")
             show(out, many)
             time.sleep(LOOK_S)
     columns = ("record", "sample", "rr", "height", "searched")

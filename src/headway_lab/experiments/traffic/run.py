@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from headway.cli.run import first_line
 from headway.errors import HeadwayError
+from headway.loop.trouble import says
 from headway.policy.patience import PatiencePolicy
 from headway_lab.harness.batches import ProgressReports, latencies_ms
 from headway_lab.workloads.bus_delays import Growing, Holdup, Periodic
@@ -166,7 +166,7 @@ class _Watch:
         from headway.spark.progress import batch_seen
 
         if (error := self._handle.exception()) is not None:
-            raise HeadwayError(f"query {self._name} failed: {first_line(error)}")
+            raise HeadwayError(f"query {self._name} failed: {says(error)}")
         for report in self._reports.new():
             if (batch := batch_seen(report, self._name)) is not None:
                 out = max(0, report["sink"].get("numOutputRows") or 0)
