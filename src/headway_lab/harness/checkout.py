@@ -2,12 +2,15 @@
 
 import re
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import headway
+from headway_lab.harness.meaning import meaning
 
+_MEANS: dict[str, str] = {}  # by the number of a blob, which never changes: what its code means
 _GLOB = re.compile(r"(\*\*/|\*\*|\*)")
 
 
@@ -69,23 +72,37 @@ class Checkout:
 
 
 def _changed(root: Path, commit: str) -> frozenset[str]:
-    """Files that are not what they were, by their names of today. One that was moved, or imports from another place, is what
-    it was: else a new shelf would make every figure stale."""
+    """Files that are not what they were, by their names of today. One that was moved, or imports from another place, or says
+    the same in other words, is what it was: else a new shelf or a better comment would make every figure stale."""
     return _differ(root, git(root, "rev-parse", "--verify", f"{commit}^{{commit}}"), git(root, "rev-parse", "HEAD"))
 
 
 @cache
 def _differ(root: Path, one: str, other: str) -> frozenset[str]:
-    found = git(root, "diff", "-M", "--numstat", "-z", r"-I^\s*(from [a-z_.]+ )?import ", one, other)
-    # `added TAB deleted TAB path NUL`, or, of a file that was moved, `added TAB deleted TAB NUL from NUL to NUL`.
-    parts, names = iter(found.split("\0")), set()
+    found = git(root, "diff", "-M", "--raw", "--no-abbrev", "-z", one, other)
+    # `:modes before after letter NUL path NUL`, or, of a file that was moved, `... NUL from NUL to NUL`.
+    parts, changed = iter(found.split("\0")), []
     for part in parts:
-        added, deleted, path = part.split("\t") if part else ("0", "0", "")
-        moved = part and not path
-        path = [next(parts), next(parts)][1] if moved else path
-        if (added, deleted) != ("0", "0"):
-            names.add(path)
-    return frozenset(names)
+        if part:
+            _, _, before, after, letter = part.split()
+            path = [next(parts), next(parts)][1] if letter[0] in "RC" else next(parts)
+            changed.append((path, before, after))
+    code = list({blob for path, *blobs in changed if path.endswith(".py") for blob in blobs} - _MEANS.keys())
+    _MEANS.update(zip(code, map(meaning, _texts(root, code)), strict=True))
+    return frozenset(path for path, before, after in changed if _MEANS.get(before, before) != _MEANS.get(after, after))
+
+
+def _texts(root: Path, blobs: list[str]) -> Iterator[str]:
+    """Of files by their numbers; one that was not there yet, or is not any more, is a text that no file has."""
+    asked = "".join(f"{blob}\n" for blob in blobs).encode()
+    told = subprocess.run(["git", "cat-file", "--batch"], cwd=root, input=asked, capture_output=True, check=True).stdout
+    at = 0
+    for _ in blobs:
+        end = told.index(b"\n", at)
+        head = told[at:end].split()
+        size = 0 if head[1] == b"missing" else int(head[2])
+        yield told[end + 1 : end + 1 + size].decode(errors="replace") if head[1] != b"missing" else "no file ="
+        at = end + 1 if head[1] == b"missing" else end + size + 2
 
 
 def glob_pattern(glob: str) -> str:

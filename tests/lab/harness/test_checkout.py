@@ -51,6 +51,20 @@ def test_code_that_was_moved_is_what_it_was(tree: Checkout) -> None:
     assert tree.age(measured, ("src/new/**",)) == CommitAge(2, 1)
 
 
+def test_code_that_is_told_in_other_words_is_what_it_was(tree: Checkout) -> None:
+    measured = commit(tree, "a.py", 'def f(x):\n    """Doubles."""\n    return 2 * x  # twice\n')
+    commit(
+        tree,
+        "a.py",
+        '"""Sums."""\n\nimport math\n\n\ndef f(x):\n    """Twice as much."""\n    return (\n        2 * x\n    )\n',
+    )
+    assert tree.age(measured, ("a.py",)) == CommitAge(1, 0)
+    commit(tree, "a.py", "def f(x):\n    return 3 * x\n")
+    assert tree.age(measured, ("a.py",)) == CommitAge(2, 1)
+    commit(tree, "a.py", "def f(x:\n    return 2 * x\n")
+    assert tree.age(measured, ("a.py",)) == CommitAge(3, 1)
+
+
 def test_a_change_that_was_taken_back_is_none(tree: Checkout) -> None:
     measured = commit(tree, "a.py", "one")
     commit(tree, "a.py", "two")
