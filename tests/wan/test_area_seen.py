@@ -5,10 +5,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from headway.model.geo import GeoPlan, Stage
+from headway.estimate.link import first_known
+from headway.model.geo import Deployment, GeoPlan, Stage
 from headway.model.piece import Channel, Piece
+from headway.model.time import WallMs
 from headway.wan.control.link_gauge import Counts, LinkCount, LinkGauge
 from headway.wan.control.rates import AreaRates, AreaSample
+from headway.wan.control.record import AreaRecord, RunningPlan
+from headway.wan.control.sight import AreaSight, ChangeHistory, KnownArea
+from headway.wan.control.sites import SiteAddress
 from headway.wan.plan import plan_of
 
 SITES = ("here", "there")
@@ -43,6 +48,28 @@ def test_a_link_that_is_full_for_a_moment_says_nothing_of_its_bandwidth() -> Non
     looks(made, *(LinkCount(n * 1_000, n, 500) for n in range(3)), LinkCount(2_500, 2, 0), LinkCount(2_500, 2, 0))
     assert made.round().full[0, 1] == 0, "two full seconds are none"
     assert made.full_now() == frozenset()
+
+
+def test_a_link_that_is_down_carries_nothing_until_it_is_up_again() -> None:
+    made = gauge()
+    looks(made, *(LinkCount(n * 1_000, n, 500) for n in range(5)), LinkCount(4_000, 4, 0, up=False))
+    assert made.down_now() == {OVER} and OVER in made.full_now()
+    addresses = tuple(SiteAddress(name, "", "", "", "/") for name in SITES)
+    known = KnownArea(addresses, np.full((2, 2), 900.0), np.zeros((2, 2)), np.zeros((2, 2)))
+    sight = AreaSight(known, first_known(known.bandwidth), made, 1_000, 10_000)
+    plan = a_plan()
+    sight.runs(plan, PIECES)
+    deployed = Deployment.of([[1, 0], [1, 0], [0, 1], [0, 1]])
+    record = AreaRecord("p", SITES).with_plan(RunningPlan(1, plan.name, deployed, ()))
+
+    def bandwidth() -> float:
+        seen = sight.view(WallMs(0), record, (), ChangeHistory(False, WallMs(0), ()), frozenset())
+        assert seen is not None
+        return float(seen.area.links.bandwidth[0, 1])
+
+    assert bandwidth() == 0.0
+    looks(made, LinkCount(4_000, 4, 0, up=False), LinkCount(4_000, 4, 0))
+    assert made.down_now() == frozenset() and bandwidth() == 900.0, "what was known of it is known again"
 
 
 def test_counters_that_began_anew_are_no_traffic() -> None:

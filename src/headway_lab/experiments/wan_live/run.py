@@ -22,6 +22,7 @@ from headway.wan import testbed
 from headway.wan.control.record import AreaRecord, RecordFile
 from headway.wan.site_servers import BROKER_PORT
 from headway.wan.testbed import WanTestbed
+from headway_lab.experiments.wan_live.disturbance import SITES, THIN, Disturbance, Say, WanLiveCase, sleep_until
 from headway_lab.experiments.wan_live.views import (
     AdStream,
     DeliveredPane,
@@ -37,32 +38,10 @@ from headway_lab.experiments.wan_live.views import (
 
 EXPERIMENT = "wan-live"
 JOB = Path(__file__).with_name("job.py")
-SITES = ("frankfurt", "ohio", "tokyo")
-THIN = ("tokyo", "frankfurt")  # the link that is halved; results are wanted at the second of them
 USD_PER_GB = 0.02
 UP_S, DRAIN_S, STOP_S = 300.0, 180.0, 90.0
 LAST_S, ON_TIME_S = 60, 10
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # six JVMs that live for minutes, on two cores
-Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class WanLiveCase:
-    """What is sent over what, and when that changes."""
-
-    seconds: int = 180  # for so long rows are sent
-    change: int = 60  # after so many, everything changes
-    rate: int = 300  # rows a second of each site, at first
-    kbit: int = 900  # of each link, at first
-    window_ms: int = 5_000
-    round_s: int = 10
-    spike_s: int = 20
-    partial: bool = False  # plans with partial aggregation at the sources may be chosen
-
-    def streams(self, site: int, seed: int, epoch_ms: int) -> list[AdStream]:
-        first = AdStream(100 * seed + site, self.rate, epoch_ms, self.seconds)
-        more = AdStream(100 * seed + 50 + site, self.rate, epoch_ms + self.change * 1_000, self.seconds - self.change)
-        return [first, more]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +55,7 @@ class WanLiveOutcome:
     processing: float  # views that came out in the last minute, over those that were made in it
     delay_s: float  # of the windows of the last minute, from their end until they are out
     worst_s: float  # of all windows
+    caught_up_s: float  # after a fault's end, until the last result was out that was late
     wan_mb: float  # over all links, whatever for
     dollars: float
     changes: int
@@ -84,7 +64,7 @@ class WanLiveOutcome:
 
 def play(case: WanLiveCase, arm: str, seed: int, folder: Path, say: Say) -> WanLiveOutcome:
     folder.mkdir(parents=True, exist_ok=True)
-    bed = testbed.up(SITES, case.kbit * 1_000)
+    bed = testbed.up(SITES, case.kbit * 1_000, ends_with_parent=True)
     try:
         with _pipeline(bed, case, arm, folder, say) as pipeline:
             return _played(bed, case, seed, folder, pipeline, say)
@@ -95,24 +75,20 @@ def play(case: WanLiveCase, arm: str, seed: int, folder: Path, say: Say) -> WanL
 def _played(
     bed: WanTestbed, case: WanLiveCase, seed: int, folder: Path, pipeline: "subprocess.Popen[bytes]", say: Say
 ) -> WanLiveOutcome:
-    results = folder / "results"
+    results, disturbance = folder / "results", Disturbance(bed, case, folder / "state", say)
     epoch = time.time_ns() // 1_000_000 + 3_000
     sent = [case.streams(n, seed, epoch) for n in range(len(SITES))]
     senders = [_sender(bed, site, streams, folder) for site, streams in zip(SITES, sent, strict=True)]
     try:
         before = _sent_bytes(bed)
         say("rows are sent")
-        _sleep_until(epoch + case.change * 1_000)
-        for source, target in (THIN, THIN[::-1]):
-            bed.set_bandwidth(source, target, case.kbit * 500)
-        say(f"twice the rows, and half of the link {' - '.join(THIN)}")
+        over = disturbance.play(epoch)
         end = epoch + case.seconds * 1_000
-        _sleep_until(end)
-        crossed = _sent_bytes(bed) - before
-        seen = delivered(results)
+        sleep_until(end)
+        crossed, seen = _sent_bytes(bed) - before, delivered(results)
         say("no more rows; what waits comes over")
-        for source, target in (THIN, THIN[::-1]):
-            bed.set_bandwidth(source, target, case.kbit * 1_000)
+        if case.fault == "none":
+            disturbance.undo()
         for sender in senders:
             if sender.wait(DRAIN_S):
                 raise HeadwayError(f"a sender has failed, see {folder}")
@@ -123,13 +99,13 @@ def _played(
     finally:
         for sender in senders:
             sender.kill()
-    found = delivered(results)
-    decided = decisions(folder / "journal.db")
+    found, decided = delivered(results), decisions(folder / "journal.db")
     return WanLiveOutcome(
         windows=len({one.until for one in found}),
         wrong=wrong(up_to(views_of(found), until), up_to(true, until)),
         twice=twice(found),
         **figures(found, seen, true, end),
+        caught_up_s=0.0 if case.fault == "none" else caught_up(found, over, until),
         wan_mb=round(crossed / 1e6, 3),
         dollars=round(crossed / 1e9 * USD_PER_GB, 6),
         changes=len(decided),
@@ -152,6 +128,12 @@ def figures(found: list[DeliveredPane], seen: list[DeliveredPane], true: Views, 
         "delay_s": round(fmean(last), 2) if last else 0.0,
         "worst_s": round(max(late.values(), default=0.0), 2),
     }
+
+
+def caught_up(found: list[DeliveredPane], over_ms: int, until_ms: int) -> float:
+    """Seconds after a fault was over until the last window was out that came late, of those up to a moment."""
+    late = [one.at_ms for one in found if one.until <= until_ms and one.at_ms > one.until + ON_TIME_S * 1_000]
+    return round(max(0, max(late, default=over_ms) - over_ms) / 1_000, 2)
 
 
 def decisions(journal: Path) -> list[str]:
@@ -207,10 +189,6 @@ def _sender(bed: WanTestbed, site: str, streams: list[AdStream], folder: Path) -
 
 def _sent_bytes(bed: WanTestbed) -> int:
     return sum(link.sent_bytes for link in bed.status())
-
-
-def _sleep_until(at_ms: int) -> None:
-    time.sleep(max(0.0, at_ms / 1_000 - time.time()))
 
 
 def _await(true: Callable[[], bool], seconds: float, what: str, running: "subprocess.Popen[bytes]") -> None:
