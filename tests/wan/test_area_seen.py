@@ -127,6 +127,19 @@ def test_rates_are_those_of_the_last_moments() -> None:
     assert (sink.processed, sink.strained_ms, sink.calm_ms) == (10, 0, 9_000)
 
 
+def test_batches_that_take_longer_than_a_round_make_no_stage_look_slow() -> None:
+    seen, rates = AreaRates(a_plan(), PIECES, period_ms=2_000), []
+    for second in range(70):
+        ended = min(second, 56) // 14  # batches of 14 s each, which read all that is there when they begin; the fifth hangs
+        seen.saw(sample(second, 900 * second, 300 * second, 300 * 14 * max(0, ended - 1)), keep_ms=10_000)
+        rates.append(seen.rates()[2].processed)
+    assert rates[43:57] == [300.0] * 14
+    assert rates[69] == 300.0, "for 13 s nothing was read, as before"
+    for second in range(70, 120):
+        seen.saw(sample(second, 900 * second, 300 * second, 300 * 14 * 3), keep_ms=10_000)
+    assert 0 < seen.rates()[2].processed < 100, "who stands still is slow"
+
+
 @pytest.mark.parametrize(("full", "arrived"), [(frozenset({("here", "there")}), 60.0), (frozenset(), 100.0)])
 def test_what_waits_is_held_up_by_a_full_link_or_else_by_the_stage_itself(
     full: frozenset[tuple[str, str]], arrived: float
