@@ -17,8 +17,8 @@ from headway.spark.runtime import Runtime
 from headway.wan.job import AT, GeoJob
 
 EARLIER_MS = 60_000  # rows of a moment may be stamped by a clock that is so much behind
-# Kafka fetches a megabyte at once and gives up after 30 s: over half a Mbit/s that two readers share it never came, and began
-# anew each time.
+# Kafka's clients fetch a megabyte at once and give up after 30 s. Over half a Mbit/s, which two readers share, that is not
+# enough: they would begin anew each time.
 FAR = {"kafka.max.partition.fetch.bytes": "262144", "kafka.request.timeout.ms": "120000"}
 Until = Callable[[], EventMs | None]  # results from then on are another generation's
 

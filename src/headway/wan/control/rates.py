@@ -32,8 +32,8 @@ class AreaSample:
 class AreaRates:
     """What is seen of one running plan. `period_ms`: so long may rows wait though all is well, until they are read.
 
-    Counts rise when a batch is over. One that takes longer than a round would make a rate of nothing and then of too much, so
-    rates are from the end of one batch to the end of another.
+    Counts rise when a batch is over. One that takes longer than a round would make a rate of nothing and then of too much:
+    so rates are from the end of one batch to the end of another.
     """
 
     plan: GeoPlan
@@ -122,6 +122,6 @@ class AreaRates:
         now, last = counts[-1][0], steps[-1]
         begun = [step for step in steps[:-1] if step[0] <= now - self._keep_ms]
         first = begun[-1] if begun else steps[0]
-        # What is under way for longer than the batches before took counts as well: else who stands still would never be slow.
+        # A batch that takes longer than those before counts as well: else a stage that stands still would never be slow.
         end = last[0] if now - last[0] <= last[0] - first[0] else now
         return max(0.0, (last[1] - first[1]) / max(1, end - first[0]) * 1000)
