@@ -1,4 +1,4 @@
-"""`headway bench wan-state`: state crosses a shaped link whole, as fast as that is; the second time only what has changed."""
+"""`headway bench wan-state`: state crosses a shaped link whole, as fast as that is; and then only what has changed."""
 
 from pathlib import Path
 
