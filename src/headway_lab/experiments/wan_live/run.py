@@ -7,11 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from headway.dashboard.area_words import area_words
 from headway.errors import HeadwayError
-from headway.loop.journal import JournalReader
-from headway.loop.questions.adaptation import ADAPTATION
-from headway.model.adaptation import Keep
 from headway.wan import testbed
 from headway.wan.testbed import WanTestbed
 from headway_lab.experiments.wan_live.disturbance import SITES, Disturbance, Say, WanLiveCase, sleep_until
@@ -27,6 +23,7 @@ from headway_lab.experiments.wan_live.views import (
     views_of,
     wrong,
 )
+from headway_lab.experiments.wan_live.watch import changes_in
 
 EXPERIMENT = "wan-live"
 DRAIN_S = 180.0
@@ -135,8 +132,7 @@ def caught_up(found: list[DeliveredPane], over_ms: int, until_ms: int) -> float:
 
 def decisions(journal: Path) -> list[str]:
     """Whatever was changed, in words."""
-    found = [entry for entry in JournalReader(journal).entries(ADAPTATION) if not isinstance(entry.decided, Keep)]
-    return [f"{area_words(entry.decided)}: {entry.decided.because}; {entry.receipt}" for entry in found]
+    return [f"{one.words}: {one.because}; {one.receipt}" for one in changes_in(journal)]
 
 
 def _sent_bytes(bed: WanTestbed) -> int:
