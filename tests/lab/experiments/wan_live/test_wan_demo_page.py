@@ -33,7 +33,10 @@ def a_story() -> AreaStory:
             LinkStatus(*pair, 450_000 if second >= HALVED and set(pair) == set(THIN) else 900_000, round(sent[pair]), 0)
             for pair in PAIRS
         )
-        homes = {"combine-all": ("ohio",) if second >= MOVED else ("frankfurt",), "sink": ("frankfurt",)}
+        homes: dict[str, tuple[str, ...]] = {
+            "combine-all": ("ohio",) if second >= MOVED else ("frankfurt",),
+            "sink": ("frankfurt",),
+        }
         story.moments.append(AreaMoment(at, links, homes, results))
     story.changes.append(AreaChange(begin + 85_000, "re-assign combine-all", "66 of 80 rows/s arrive", "begun"))
     return story
