@@ -50,17 +50,23 @@ def test_a_link_that_is_full_for_a_moment_says_nothing_of_its_bandwidth() -> Non
     assert made.full_now() == frozenset()
 
 
+def known_area() -> KnownArea:
+    addresses = tuple(SiteAddress(name, "", "", "", "/") for name in SITES)
+    return KnownArea(addresses, np.full((2, 2), 900.0), np.zeros((2, 2)), np.zeros((2, 2)))
+
+
+def record_of(plan: GeoPlan) -> AreaRecord:
+    deployed = Deployment.of([[1, 0], [1, 0], [0, 1], [0, 1]])
+    return AreaRecord("p", SITES).with_plan(RunningPlan(1, plan.name, deployed, ()))
+
+
 def test_a_link_that_is_down_carries_nothing_until_it_is_up_again() -> None:
     made = gauge()
     looks(made, *(LinkCount(n * 1_000, n, 500) for n in range(5)), LinkCount(4_000, 4, 0, up=False))
     assert made.down_now() == {OVER} and OVER in made.full_now()
-    addresses = tuple(SiteAddress(name, "", "", "", "/") for name in SITES)
-    known = KnownArea(addresses, np.full((2, 2), 900.0), np.zeros((2, 2)), np.zeros((2, 2)))
-    sight = AreaSight(known, first_known(known.bandwidth), made, 1_000, 10_000)
-    plan = a_plan()
+    sight, plan = AreaSight(known_area(), first_known(known_area().bandwidth), made, 1_000, 10_000), a_plan()
     sight.runs(plan, PIECES)
-    deployed = Deployment.of([[1, 0], [1, 0], [0, 1], [0, 1]])
-    record = AreaRecord("p", SITES).with_plan(RunningPlan(1, plan.name, deployed, ()))
+    record = record_of(plan)
 
     def bandwidth() -> float:
         seen = sight.view(WallMs(0), record, (), ChangeHistory(False, WallMs(0), ()), frozenset())
@@ -150,6 +156,20 @@ def test_what_waits_is_held_up_by_a_full_link_or_else_by_the_stage_itself(
     combine = seen.rates(full)[2]
     assert combine.waiting == 800 and combine.processed == 60 and combine.arrived == arrived
     assert 10_000 <= combine.strained_ms <= 15_000 and combine.calm_ms == 0, "what is read a period later is no strain"
+
+
+def test_a_stage_behind_a_full_link_is_shown_as_held_up_by_it_and_not_as_too_slow() -> None:
+    made, plan = gauge(), a_plan()
+    sight = AreaSight(known_area(), first_known(known_area().bandwidth), made, 2_000, 10_000)
+    sight.runs(plan, PIECES)
+    for second in range(1, 22):
+        before, now = (LinkCount(60_000 * n, n, 9_000) for n in (second - 1, second))
+        made.saw({OVER: before}, {OVER: now}, 1.0)
+        sight.saw(sample(second, 1_000 * second, 100 * second, 60 * second))
+    sight.measure(WallMs(21_000))
+    seen = sight.view(WallMs(21_000), record_of(plan), (), ChangeHistory(False, WallMs(0), ()), frozenset())
+    assert seen is not None and seen.area.links.bandwidth[0, 1] > 900
+    assert (seen.rates[2].arrived, seen.rates[2].processed) == (60, 60), "as much arrives as the link carries"
 
 
 def test_a_change_begins_the_rates_anew() -> None:
