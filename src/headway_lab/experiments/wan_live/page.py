@@ -69,8 +69,8 @@ def summary(story: AreaStory) -> Table:
 
 def page(story: AreaStory) -> str:
     return figures_page(f"A wide area of {len(story.sites)} sites under {story.policy}", [
-        *(_map_figure(story, *part) for part in story.parts), _links_figure(story), _delay_figure(story),
-        _bytes_figure(story), _decisions_figure(story),
+        *(_map_figure(story, *part) for part in story.parts), _full_figure(story), _links_figure(story),
+        _delay_figure(story), _bytes_figure(story), _decisions_figure(story),
     ])  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def _draw_link(figure: Any, at: Mapping[str, tuple[float, float]], pair: Pair, s
         x=end[0], y=end[1], ax=begin[0], ay=begin[1], xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True,
         arrowhead=2, arrowwidth=1.5 + 5 * min(1.0, share), arrowcolor=colour, opacity=0.85,
     )  # fmt: skip
-    middle = begin + 0.35 * (end - begin) + 1.6 * aside
+    middle = begin + 0.35 * (end - begin) + 3.4 * aside
     figure.add_annotation(x=middle[0], y=middle[1], text=words, showarrow=False, font={"size": 12, "color": colour})
 
 
@@ -121,6 +121,25 @@ def _words(used: Mapping[Pair, float], link: LinkStatus) -> str:
     if not link.up:
         return "down"
     return f"{used.get((link.source, link.target), 0.0):.2f} of {link.bits_per_s / 1e6:.2f} Mbit/s"
+
+
+def _full_figure(story: AreaStory) -> Figure:
+    """Which links were bottlenecks, and when."""
+    import plotly.graph_objects as go
+
+    figure = _over_time(story, "")
+    pairs = sorted(by_link(story.moments[0]), reverse=True)
+    limits = {pair: {m.at_ms: _limit(m, pair) for m in story.moments} for pair in pairs}
+    found = {pair: rates(story.moments, pair) for pair in pairs}
+    rows = [[100 * rate / limits[pair][at] if limits[pair][at] else None for at, rate in found[pair]] for pair in pairs]
+    scale = [[0, "#F4F4F4"], [FULL - 0.01, "#56B4E9"], [FULL, "#D55E00"], [1, "#D55E00"]]
+    seconds = [story.second(at) for at, _ in found[pairs[0]]]
+    names = [" -> ".join(pair) for pair in pairs]
+    figure.add_trace(go.Heatmap(
+        z=rows, x=seconds, y=names, colorscale=scale, zmin=0, zmax=100, ygap=3, colorbar={"title": "% full"}
+    ))  # fmt: skip
+    how = f"A row is a direction of a link, means over 5 s. Orange is a bottleneck: {FULL:.0%} of its rate or more; white: down."
+    return "Bottlenecks", how, figure
 
 
 def _links_figure(story: AreaStory) -> Figure:

@@ -58,7 +58,15 @@ def test_rates_are_bytes_over_time_and_moves_are_seen() -> None:
 
 def test_the_page_has_all_figures_and_needs_nothing_from_elsewhere() -> None:
     html = page.page(a_story())
-    for heading in ("Map: calm", "Map: half of the link", "Links", "Delay", "Bytes over the wide area", "Decisions"):
+    for heading in (
+        "Map: calm",
+        "Map: half of the link",
+        "Bottlenecks",
+        "Links",
+        "Delay",
+        "Bytes over the wide area",
+        "Decisions",
+    ):
         assert f"<h3>{heading}" in html, heading
     assert "re-assign combine-all" in html and "combine-all: frankfurt to ohio" in html
     assert "0.40 of 0.90 Mbit" in html and "dollars a gigabyte" in html
