@@ -138,7 +138,7 @@ def _full_figure(story: AreaStory) -> Figure:
     figure.add_trace(go.Heatmap(
         z=rows, x=seconds, y=names, colorscale=scale, zmin=0, zmax=100, ygap=3, colorbar={"title": "% full"}
     ))  # fmt: skip
-    how = f"A row is a direction of a link, means over 5 s. Orange is a bottleneck: {FULL:.0%} of its rate or more; white: down."
+    how = f"A row is a direction of a link, means over 5 s. Orange is a bottleneck: {FULL:.0%} of its rate or more."
     return "Bottlenecks", how, figure
 
 
