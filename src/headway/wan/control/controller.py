@@ -73,6 +73,7 @@ class AreaController:
         self._running: tuple[AreaWorker, AreaActuator] | None = None
         self._changed_at, self._was_busy = LONG_AGO, True
         self._round_at: WallMs | None = None
+        self._away: list[str] = []  # sites with pieces that did not answer when it was last time to ask
         self.said: list[str] = []
 
     @property
@@ -163,11 +164,27 @@ class AreaController:
             return
         self._round_at = now
         self.sight.measure(now)
+        if self._unheard():
+            return
         self._kernel.due(ADAPTATION, self.job.query.name)
         self._kernel.settle(now)
 
+    def _unheard(self) -> bool:
+        """Of a piece whose node does not answer nobody knows what it processes: it would look as if it had too few tasks."""
+        silent = self._silent()
+        away = sorted({placed.now.site for placed in self.record.current.pieces} & silent)
+        if away:
+            self.sight.begin()
+        if away != self._away:
+            self._away = away
+            self._say("", f"nothing is asked while {', '.join(away)} does not answer" if away else "all sites answer again")
+        return bool(away)
+
+    def _silent(self) -> frozenset[str]:
+        return frozenset(name for name in self.sites if self.nodes.heard(name) is None)
+
     def _see(self, now: WallMs) -> AreaView | None:
-        silent = frozenset(name for name in self.sites if self.nodes.heard(name) is None)
+        silent = self._silent()
         history = ChangeHistory(self.worker.busy, self._changed_at, self.actuator.past)
         return self.sight.view(now, self.record, self.job.plans, history, silent)
 
