@@ -5,10 +5,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from headway.model.geo import GeoPlan, Stage
+from headway.estimate.link import first_known
+from headway.model.geo import Deployment, GeoPlan, Stage
 from headway.model.piece import Channel, Piece
+from headway.model.time import WallMs
 from headway.wan.control.link_gauge import Counts, LinkCount, LinkGauge
 from headway.wan.control.rates import AreaRates, AreaSample
+from headway.wan.control.record import AreaRecord, RunningPlan
+from headway.wan.control.sight import AreaSight, ChangeHistory, KnownArea
+from headway.wan.control.sites import SiteAddress
 from headway.wan.plan import plan_of
 
 SITES = ("here", "there")
@@ -43,6 +48,34 @@ def test_a_link_that_is_full_for_a_moment_says_nothing_of_its_bandwidth() -> Non
     looks(made, *(LinkCount(n * 1_000, n, 500) for n in range(3)), LinkCount(2_500, 2, 0), LinkCount(2_500, 2, 0))
     assert made.round().full[0, 1] == 0, "two full seconds are none"
     assert made.full_now() == frozenset()
+
+
+def known_area() -> KnownArea:
+    addresses = tuple(SiteAddress(name, "", "", "", "/") for name in SITES)
+    return KnownArea(addresses, np.full((2, 2), 900.0), np.zeros((2, 2)), np.zeros((2, 2)))
+
+
+def record_of(plan: GeoPlan) -> AreaRecord:
+    deployed = Deployment.of([[1, 0], [1, 0], [0, 1], [0, 1]])
+    return AreaRecord("p", SITES).with_plan(RunningPlan(1, plan.name, deployed, ()))
+
+
+def test_a_link_that_is_down_carries_nothing_until_it_is_up_again() -> None:
+    made = gauge()
+    looks(made, *(LinkCount(n * 1_000, n, 500) for n in range(5)), LinkCount(4_000, 4, 0, up=False))
+    assert made.down_now() == {OVER} and OVER in made.full_now()
+    sight, plan = AreaSight(known_area(), first_known(known_area().bandwidth), made, 1_000, 10_000), a_plan()
+    sight.runs(plan, PIECES)
+    record = record_of(plan)
+
+    def bandwidth() -> float:
+        seen = sight.view(WallMs(0), record, (), ChangeHistory(False, WallMs(0), ()), frozenset())
+        assert seen is not None
+        return float(seen.area.links.bandwidth[0, 1])
+
+    assert bandwidth() == 0.0
+    looks(made, LinkCount(4_000, 4, 0, up=False), LinkCount(4_000, 4, 0))
+    assert made.down_now() == frozenset() and bandwidth() == 900.0, "what was known of it is known again"
 
 
 def test_counters_that_began_anew_are_no_traffic() -> None:
@@ -100,6 +133,19 @@ def test_rates_are_those_of_the_last_moments() -> None:
     assert (sink.processed, sink.strained_ms, sink.calm_ms) == (10, 0, 9_000)
 
 
+def test_batches_that_take_longer_than_a_round_make_no_stage_look_slow() -> None:
+    seen, rates = AreaRates(a_plan(), PIECES, period_ms=2_000), []
+    for second in range(70):
+        ended = min(second, 56) // 14  # batches of 14 s each, which read all that is there when they begin; the fifth hangs
+        seen.saw(sample(second, 900 * second, 300 * second, 300 * 14 * max(0, ended - 1)), keep_ms=10_000)
+        rates.append(seen.rates()[2].processed)
+    assert rates[43:57] == [300.0] * 14
+    assert rates[69] == 300.0, "for 13 s nothing was read, as before"
+    for second in range(70, 120):
+        seen.saw(sample(second, 900 * second, 300 * second, 300 * 14 * 3), keep_ms=10_000)
+    assert 0 < seen.rates()[2].processed < 100, "who stands still is slow"
+
+
 @pytest.mark.parametrize(("full", "arrived"), [(frozenset({("here", "there")}), 60.0), (frozenset(), 100.0)])
 def test_what_waits_is_held_up_by_a_full_link_or_else_by_the_stage_itself(
     full: frozenset[tuple[str, str]], arrived: float
@@ -110,6 +156,20 @@ def test_what_waits_is_held_up_by_a_full_link_or_else_by_the_stage_itself(
     combine = seen.rates(full)[2]
     assert combine.waiting == 800 and combine.processed == 60 and combine.arrived == arrived
     assert 10_000 <= combine.strained_ms <= 15_000 and combine.calm_ms == 0, "what is read a period later is no strain"
+
+
+def test_a_stage_behind_a_full_link_is_shown_as_held_up_by_it_and_not_as_too_slow() -> None:
+    made, plan = gauge(), a_plan()
+    sight = AreaSight(known_area(), first_known(known_area().bandwidth), made, 2_000, 10_000)
+    sight.runs(plan, PIECES)
+    for second in range(1, 22):
+        before, now = (LinkCount(60_000 * n, n, 9_000) for n in (second - 1, second))
+        made.saw({OVER: before}, {OVER: now}, 1.0)
+        sight.saw(sample(second, 1_000 * second, 100 * second, 60 * second))
+    sight.measure(WallMs(21_000))
+    seen = sight.view(WallMs(21_000), record_of(plan), (), ChangeHistory(False, WallMs(0), ()), frozenset())
+    assert seen is not None and seen.area.links.bandwidth[0, 1] > 900
+    assert (seen.rates[2].arrived, seen.rates[2].processed) == (60, 60), "as much arrives as the link carries"
 
 
 def test_a_change_begins_the_rates_anew() -> None:

@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 from headway.cli.app import app
 from headway.errors import HeadwayError, SettingError
 from headway.wan import testbed
+from headway.wan.control.link_gauge import counted
+from headway.wan.held_sites import HeldSites
 from headway.wan.testbed import WanTestbed
 
 why = testbed.unavailable()
@@ -33,6 +35,18 @@ SEND = """
 import socket, sys
 with socket.create_connection((sys.argv[1], 7000)) as peer:
     peer.sendall(b"x" * int(sys.argv[2]))
+"""
+# Without a listener the answer is a refusal, and that came over the link.
+REACH = """
+import socket, sys
+peer = socket.socket()
+peer.settimeout(1)
+try:
+    peer.connect((sys.argv[1], 7001))
+except ConnectionRefusedError:
+    sys.exit(0)
+except OSError:
+    sys.exit(1)
 """
 
 
@@ -95,6 +109,54 @@ def test_nothing_is_left_when_the_keeper_is_killed() -> None:
         bed.set_bandwidth("a", "b", 1_000_000)
 
 
+STARTER = """
+import time
+from headway.wan import testbed
+from headway.wan.control.link_gauge import counted
+from headway.wan.held_sites import HeldSites
+bed = testbed.up(["a", "b"], 1_000_000, ends_with_parent=True)
+print(bed.keeper, *bed.pids, flush=True)
+time.sleep(600)
+"""
+
+
+@needs_namespaces
+def test_nothing_is_left_when_the_process_is_killed_that_wanted_it_to_end_with_it() -> None:
+    starter = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True)
+    assert starter.stdout is not None
+    all_of_it = [psutil.Process(int(pid)) for pid in starter.stdout.readline().split()]
+    starter.kill()
+    starter.wait()
+    starter.stdout.close()
+    gone, left = psutil.wait_procs(all_of_it, timeout=20)
+    assert len(gone) == 3 and left == []
+
+
+def arrives(bed: WanTestbed, source: str, target: str) -> bool:
+    command = [sys.executable, "-c", REACH, bed.address(target)]
+    return subprocess.run(bed.command(source, *command), capture_output=True).returncode == 0
+
+
+@needs_namespaces
+def test_a_link_that_is_down_carries_nothing_and_comes_back_as_it_was(bed: WanTestbed) -> None:
+    bed.set_bandwidth("here", "there", 2_000_000)
+    assert arrives(bed, "here", "there") and arrives(bed, "there", "here")
+    for _ in range(2):
+        bed.set_link("there", "here", up=False)
+        assert not arrives(bed, "here", "there") and not arrives(bed, "there", "here") and arrives(bed, "here", "far")
+        down = {(link.source, link.target) for link in bed.status() if not link.up}
+        assert down == {("here", "there"), ("there", "here")}
+        assert {pair for pair, count in counted(bed).items() if not count.up} == down
+        bed.set_link("there", "here", up=True)
+        assert arrives(bed, "here", "there") and arrives(bed, "there", "here")
+        assert all(link.up for link in bed.status())
+    told = {(link.source, link.target): link for link in bed.status()}
+    assert told["here", "there"].bits_per_s == 2_000_000 and told["here", "there"].sent_bytes > 0
+    assert sent(bed, "here", "there", 50_000)[0] == 50_000
+    with pytest.raises(SettingError, match="another site"):
+        bed.set_link("here", "here", up=False)
+
+
 @needs_namespaces
 def test_it_is_run_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -109,6 +171,12 @@ def test_it_is_run_from_the_command_line(tmp_path: Path, monkeypatch: pytest.Mon
         assert "a -> b: 1.5 Mbit/s" in ran("set-bandwidth a b 1.5 --both")
         assert ran("status").count("1.5") == 2
         assert "expected one of a, b" in ran("set-bandwidth a c 1")
+        assert "a - b is down" in ran("set-link a b down") and ran("status").count("down") == 2
+        assert "a - b is up" in ran("set-link a b up") and "down" not in ran("status")
+        assert "expected up or down" in ran("set-link a b away") and "expected up or down" in ran("set-site a away")
+        assert "b is to be down" in ran("set-site b down") and "expected one of a, b" in ran("set-site c down")
+        assert HeldSites(tmp_path / "headway" / "wan-held").names == {"b"}
+        assert "dollars" in ran("status --usd-per-gb 1000")
     finally:
         assert "taken down" in ran("down")
     assert "no testbed runs" in ran("status") and "nothing to take down" in ran("down")

@@ -9,10 +9,12 @@ import typer
 from rich.table import Table
 
 from headway.cli import screen, wan_run
+from headway.cli.wan_run import HELD, USD_PER_GB
 from headway.errors import HeadwayError, SettingError
 from headway.loop.journal_file import state_folder
 from headway.servers.process import alone
 from headway.wan import testbed
+from headway.wan.held_sites import HeldSites
 from headway.wan.testbed import WanTestbed
 
 app = typer.Typer(help="Sites with thin links, on this machine.", no_args_is_help=True)
@@ -45,6 +47,7 @@ def up(
         if other is not None and other.alive:
             raise HeadwayError(f"a testbed runs already, of {', '.join(other.names)}: `headway wan down` stops it")
         started = testbed.up(names, _bits(bandwidth))
+        HeldSites(state_folder() / HELD).forget()
         started.save(_note())
     for name, pid in zip(started.names, started.pids, strict=True):
         enter = f"nsenter --target {pid} --net"
@@ -66,15 +69,58 @@ def set_bandwidth(
     screen.out.print(f"{source} -> {target}: {bandwidth:g} Mbit/s", highlight=False)
 
 
-@app.command()
-def status() -> None:
-    """Links, and what went over them."""
-    table = Table("from", "to", "Mbit/s", "MB sent", "packets dropped")
+@app.command("set-link")
+def set_link(
+    site: Annotated[str, typer.Argument(help="One end of the link.")],
+    other: Annotated[str, typer.Argument(help="The other end.")],
+    state: Annotated[str, typer.Argument(help="up or down.")],
+) -> None:
+    """Cut a link in both directions, or mend it."""
+    if state not in ("up", "down"):
+        raise SettingError("state", state, "up or down")
     with _running() as bed:
-        for link in bed.status():
-            cells = (f"{link.bits_per_s / 1e6:g}", f"{link.sent_bytes / 1e6:,.2f}", f"{link.dropped:,}")
-            table.add_row(link.source, link.target, *cells)
+        bed.set_link(site, other, up=state == "up")
+    screen.out.print(f"{site} - {other} is {state}", highlight=False)
+
+
+@app.command("set-site")
+def set_site(
+    site: Annotated[str, typer.Argument(help="Its name.")],
+    state: Annotated[str, typer.Argument(help="up or down.")],
+) -> None:
+    """Kill what computes at a site, and keep it down until it is told to be up. Its broker stays: that is its memory."""
+    if state not in ("up", "down"):
+        raise SettingError("state", state, "up or down")
+    with _running() as bed:
+        bed.address(site)  # a site that there is
+    held = HeldSites(state_folder() / HELD)
+    held.hold(site) if state == "down" else held.release(site)
+    screen.out.print(f"{site} is to be {state}: `headway wan run` sees to it", highlight=False)
+
+
+@app.command()
+def status(
+    usd_per_gb: Annotated[float, typer.Option(help="What a gigabyte costs that crosses a link.")] = USD_PER_GB,
+) -> None:
+    """Links, what went over them, and what that cost."""
+    table = Table()
+    for head in ("from", "to"):
+        table.add_column(head)
+    for head in ("Mbit/s", "MB sent", "dollars", "packets dropped"):
+        table.add_column(head, justify="right")
+    with _running() as bed:
+        links = bed.status()
+    for link in links:
+        speed = f"{link.bits_per_s / 1e6:g}" if link.up else "down"
+        table.add_row(link.source, link.target, speed, *_cost(link.sent_bytes, usd_per_gb), f"{link.dropped:,}")
+    table.add_section()
+    sent, dropped = sum(link.sent_bytes for link in links), sum(link.dropped for link in links)
+    table.add_row("all", "", "", *_cost(sent, usd_per_gb), f"{dropped:,}")
     screen.out.print(table)
+
+
+def _cost(sent_bytes: int, usd_per_gb: float) -> tuple[str, str]:
+    return f"{sent_bytes / 1e6:,.2f}", f"{sent_bytes / 1e9 * usd_per_gb:.5f}"
 
 
 @app.command()

@@ -22,10 +22,13 @@ from headway.loop.questions.adaptation import Calm
 from headway.policy.load import policy_of
 from headway.wan.area_run import AreaRun, AreaRunSettings, checked_job
 from headway.wan.control.controller import AreaPace
+from headway.wan.held_sites import HeldSites
 from headway.wan.site_servers import SiteSize
 from headway.wan.testbed import WanTestbed
 
+HELD = "wan-held"  # the note of sites that are held down
 LOOK_S = 1.0
+USD_PER_GB = 0.02  # what a gigabyte costs that crosses a link, unless told
 PLAIN_EVERY = 5  # looks between two tables where there is no terminal
 Look = Annotated[float, typer.Option(help="Seconds between two questions about where stages run.")]
 
@@ -38,7 +41,7 @@ def run(
     settle: Annotated[float, typer.Option(help="Seconds after a change before the next.")] = 40.0,
     slots: Annotated[int, typer.Option(help="Tasks that each site has room for.")] = 3,
     memory: Annotated[str, typer.Option(help="Memory of the driver of each site.")] = "768m",
-    usd_per_gb: Annotated[float, typer.Option(help="What a gigabyte costs that crosses a link.")] = 0.02,
+    usd_per_gb: Annotated[float, typer.Option(help="What a gigabyte costs that crosses a link.")] = USD_PER_GB,
     rate: Annotated[
         list[str] | None, typer.Option(help="SOURCE=ROWS a second at first, if not to be measured; may be given again.")
     ] = None,
@@ -56,7 +59,7 @@ def run(
         arguments.at_least(key, value, 1)
     pace = AreaPace(round_ms=int(round * 1000), calm=Calm(int(spike * 1000), int(settle * 1000)))
     size = SiteSize(slots=slots, memory=arguments.memory(memory))
-    settings = AreaRunSettings(decides, pace, size, usd_per_gb, _rates(rate or []))
+    settings = AreaRunSettings(decides, pace, size, usd_per_gb, _rates(rate or []), HeldSites(state_folder() / HELD))
     assert job.query.sink_site is not None
     _enter(bed, job.query.sink_site)
     kept = state_folder() / f"wan-{job.query.name}.db" if journal is None else arguments.new_file("journal", journal)

@@ -15,6 +15,7 @@ from headway.wan.control.controller import AreaController, AreaJob, AreaPace
 from headway.wan.control.link_gauge import LinkGauge, counted
 from headway.wan.control.sight import KnownArea
 from headway.wan.control.sites import SiteAddress
+from headway.wan.held_sites import HeldSites
 from headway.wan.job import GeoJob, job_in
 from headway.wan.site_servers import SiteServers, SiteSize
 from headway.wan.testbed import WanTestbed
@@ -31,6 +32,7 @@ class AreaRunSettings:
     size: SiteSize = SiteSize()
     usd_per_gb: float = 0.02
     rates: Mapping[str, float] = field(default_factory=dict)  # rows a second by source; else they are measured
+    held: HeldSites | None = None  # sites that are to be down
 
 
 class AreaRun(AbstractContextManager["AreaRun"]):
@@ -42,7 +44,7 @@ class AreaRun(AbstractContextManager["AreaRun"]):
         self.job = checked_job(file, bed)
         self._bed, self._file, self._folder, self._say = bed, file.resolve(), folder.resolve(), say
         self._settings = settings
-        self.servers = SiteServers(bed, self._folder, settings.size, say)
+        self.servers = SiteServers(bed, self._folder, settings.size, say, settings.held)
         self.gauge = LinkGauge(bed.names, lambda: counted(bed))
         wanted = AreaJob(self.job, self._file, self._folder, settings.rates)
         self.controller = AreaController(

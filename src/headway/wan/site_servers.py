@@ -19,11 +19,13 @@ from headway.kafka import broker, topics
 from headway.servers import process as servers
 from headway.servers.process import ServerProcess
 from headway.wan.control.sites import SiteAddress
+from headway.wan.held_sites import HeldSites
 from headway.wan.testbed import WanTestbed
 
 BROKER_PORT, NODE_PORT, AGENT_PORT = 9092, 7070, 7071  # the same at all sites: each has a network of its own
 UP_S = 240.0  # for all Sparks together, on a slow machine
 LOOK_S = 0.5
+COMPUTE = ("node", "agent")  # of a site; its broker is its memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,10 @@ class SiteSize:
 class SiteServers:
     """Started, looked after and ended by one thread: a server ends with the thread that has started it."""
 
-    def __init__(self, bed: WanTestbed, folder: Path, size: SiteSize, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, bed: WanTestbed, folder: Path, size: SiteSize, say: Callable[[str], None], held: HeldSites | None = None
+    ) -> None:
+        self._held = held or HeldSites(folder / "held")
         self._bed, self._folder, self._size, self._say = bed, folder, size, say
         self.token = secrets.token_urlsafe(32)
         self._running: dict[tuple[str, str], ServerProcess] = {}  # by site and kind
@@ -89,11 +94,19 @@ class SiteServers:
             topics.create(at[site], topic)
 
     def look_after(self) -> list[str]:
-        """Whatever has ended is started again, and goes on with what it had; what that was."""
-        ended = [key for key, one in self._running.items() if not one.alive]
+        """Whatever has ended is started again, and goes on with what it had, but for sites that are held; what was done."""
+        held = self._held.names
+        down = [(site, kind) for site, kind in self._running if site in held and kind in COMPUTE]
+        killed = [key for key in down if self._running[key].alive]
+        for key in killed:
+            self._running[key].kill()
+        ended = [key for key, one in self._running.items() if key not in down and not one.alive]
         for site, kind in ended:
             self._start(site, kind)
-        return [f"the {kind} of {site} had ended, and is started again" for site, kind in ended]
+        return [
+            *(f"the {kind} of {site} is killed, and stays down until the site is up" for site, kind in killed),
+            *(f"the {kind} of {site} had ended, and is started again" for site, kind in ended),
+        ]
 
     def stop(self) -> None:
         """Nodes first: their queries still write to the brokers."""

@@ -2,6 +2,7 @@
 
     bed = testbed.up(["frankfurt", "ohio", "tokyo"], bits_per_s=20_000_000)
     bed.set_bandwidth("frankfurt", "ohio", 5_000_000)
+    bed.set_link("frankfurt", "tokyo", up=False)
     subprocess.Popen(bed.command("ohio", "spark-submit", "job.py"))
     bed.down()
 
@@ -22,6 +23,7 @@ from typing import Self
 import psutil
 
 from headway.errors import HeadwayError, SettingError
+from headway.servers.process_guard import end_with_parent
 from headway.wan.keeper import address, device, inside, shaped
 
 TOOLS = ("ip", "tc", "nsenter", "unshare", "setpriv")
@@ -39,6 +41,7 @@ class LinkStatus:
     bits_per_s: int
     sent_bytes: int
     dropped: int
+    up: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +79,26 @@ class WanTestbed:
             raise SettingError("target", target, f"another site than {source}")
         _told(inside(self._pid(source), *shaped("change", self._place(target), bits_per_s)))
 
+    def set_link(self, site: str, other: str, *, up: bool) -> None:
+        """Both directions of a link, from now on. While it is down, what is sent over it is lost."""
+        if site == other:
+            raise SettingError("target", other, f"another site than {site}")
+        for here, there in ((site, other), (other, site)):
+            # Addresses stay on a device that is down, and the kernel makes the routes anew from them.
+            _told(inside(self._pid(here), "ip", "link", "set", device(self._place(there)), "up" if up else "down"))
+
     def status(self) -> tuple[LinkStatus, ...]:
         """What the kernel says of every link."""
         out = []
         for source in self.names:
+            up = devices_up(self.command(source))
             for place, target in enumerate(self.names):
                 if source == target:
                     continue
                 said = _told(inside(self._pid(source), "tc", "-j", "-s", "qdisc", "show", "dev", device(place)))
                 found = json.loads(said)[0]
                 rate = 8 * int(found["options"]["rate"])
-                out.append(LinkStatus(source, target, rate, int(found["bytes"]), int(found["drops"])))
+                out.append(LinkStatus(source, target, rate, int(found["bytes"]), int(found["drops"]), device(place) in up))
         return tuple(out)
 
     def down(self) -> bool:
@@ -123,15 +135,27 @@ class WanTestbed:
         return self.pids[place]
 
 
-def up(names: Sequence[str], bits_per_s: int) -> WanTestbed:
-    """Start one; it lives until it is taken down or its keeper is killed."""
+def devices_up(enter: Sequence[str]) -> frozenset[str]:
+    """Names of the devices of a site that are not set down; `enter` is what commands begin with that run there."""
+    said = json.loads(_told([*enter, "ip", "-j", "link", "show"]))
+    return frozenset(str(one["ifname"]) for one in said if "UP" in one["flags"])
+
+
+def up(names: Sequence[str], bits_per_s: int, *, ends_with_parent: bool = False) -> WanTestbed:
+    """Start one; it lives until it is taken down or its keeper is killed.
+
+    With `ends_with_parent` also until the thread ends that started it, even if its process is killed.
+    """
     _check_bits(bits_per_s)
     if not 2 <= len(names) <= MOST_SITES or len(set(names)) < len(names) or not all(names):
         raise SettingError("sites", ",".join(names), f"two to {MOST_SITES} names, each once")
     if (why := unavailable()) is not None:
         raise HeadwayError(f"no testbed here: {why}")
     command = [sys.executable, "-m", "headway.wan.keeper", str(len(names)), str(bits_per_s)]
-    keeper = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True, text=True)
+    keeper = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True, text=True,
+        preexec_fn=end_with_parent if ends_with_parent else None,
+    )  # fmt: skip
     assert keeper.stdout is not None
     told = json.loads(keeper.stdout.readline() or '{"error": "the keeper died"}')
     keeper.stdout.close()

@@ -32,6 +32,7 @@ from headway_lab.experiments.silence import command as bench_silence
 from headway_lab.experiments.soak import command as bench_soak
 from headway_lab.experiments.traffic import command as bench_traffic
 from headway_lab.experiments.wan_live import command as bench_wan_live
+from headway_lab.experiments.wan_state import command as bench_wan_state
 
 app = typer.Typer(help="Measure policies, predictions and recovery; results go into a ledger.")
 app.command("klink")(bench_klink.klink)
@@ -64,6 +65,7 @@ app.command("fleet")(bench_fleet_live.fleet)
 app.command("fleet-cost")(bench_fleet_cost.fleet_cost)
 app.command("moves")(bench_moves.moves)
 app.command("wan")(bench_wan_live.wan)
+app.command("wan-state")(bench_wan_state.wan_state)
 app.command("report")(bench_report.report)
 
 

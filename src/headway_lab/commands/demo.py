@@ -11,6 +11,7 @@ from headway.cli import arguments
 from headway_lab.experiments.aion.demo import approximate
 from headway_lab.experiments.fleet_live.demo import fleet
 from headway_lab.experiments.traffic.demo import traffic
+from headway_lab.experiments.wan_live.demo import wan
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench, Run
 from headway_lab.harness.ledger import origin
@@ -26,6 +27,7 @@ app = typer.Typer()
 app.command("traffic")(traffic)
 app.command("approximate")(approximate)
 app.command("fleet")(fleet)
+app.command("wan")(wan)
 
 
 @app.callback(invoke_without_command=True)

@@ -17,6 +17,9 @@ from headway.spark.runtime import Runtime
 from headway.wan.job import AT, GeoJob
 
 EARLIER_MS = 60_000  # rows of a moment may be stamped by a clock that is so much behind
+# Kafka's clients fetch a megabyte at once and give up after 30 s. Over half a Mbit/s, which two readers share, that is not
+# enough: they would begin anew each time.
+FAR = {"kafka.max.partition.fetch.bytes": "262144", "kafka.request.timeout.ms": "120000"}
 Until = Callable[[], EventMs | None]  # results from then on are another generation's
 
 
@@ -86,7 +89,8 @@ class PieceQuery:
         return write
 
     def _relay(self, rt: Runtime, channel: Channel) -> Relay:
+        far = FAR if channel.site != self.piece.site else {}
         return Relay(
             self.servers[channel.site], channel.topic, between(rt.spark, self.job), time=AT, stages=(channel.writer,),
-            progress=channel.progress,
+            options=far, progress=channel.progress,
         )  # fmt: skip

@@ -73,6 +73,7 @@ class AreaController:
         self._running: tuple[AreaWorker, AreaActuator] | None = None
         self._changed_at, self._was_busy = LONG_AGO, True
         self._round_at: WallMs | None = None
+        self._away: list[str] = []  # sites with pieces that did not answer when it was last time to ask
         self.said: list[str] = []
 
     @property
@@ -85,11 +86,13 @@ class AreaController:
 
     @property
     def worker(self) -> AreaWorker:
-        return self._both[0]
+        assert self._running is not None, "start() it first"
+        return self._running[0]
 
     @property
     def actuator(self) -> AreaActuator:
-        return self._both[1]
+        assert self._running is not None, "start() it first"
+        return self._running[1]
 
     def start(self) -> None:
         """Place the pipeline, or go on with it as the record has it."""
@@ -163,20 +166,26 @@ class AreaController:
             return
         self._round_at = now
         self.sight.measure(now)
+        if self._unheard():
+            return
         self._kernel.due(ADAPTATION, self.job.query.name)
         self._kernel.settle(now)
 
+    def _unheard(self) -> bool:
+        """Of a piece whose node does not answer nobody knows what it processes: it would look as if it had too few tasks."""
+        away = sorted({placed.now.site for placed in self.record.current.pieces} & self.nodes.silent)
+        if away:
+            self.sight.begin()
+        if away != self._away:
+            self._away = away
+            self._say("", f"nothing is asked while {', '.join(away)} does not answer" if away else "all sites answer again")
+        return bool(away)
+
     def _see(self, now: WallMs) -> AreaView | None:
-        silent = frozenset(name for name in self.sites if self.nodes.heard(name) is None)
         history = ChangeHistory(self.worker.busy, self._changed_at, self.actuator.past)
-        return self.sight.view(now, self.record, self.job.plans, history, silent)
+        return self.sight.view(now, self.record, self.job.plans, history, self.nodes.silent)
 
     # ---- looking after
-
-    @property
-    def _both(self) -> tuple[AreaWorker, AreaActuator]:
-        assert self._running is not None, "start() it first"
-        return self._running
 
     def _settled(self, now: WallMs) -> None:
         """A change is over: what was measured before it says nothing of what is now."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headway.errors import aloud
+from headway.errors import HeadwayError, aloud
 from headway.model.arrays import Floats
-from headway.wan.testbed import WanTestbed
+from headway.wan.testbed import WanTestbed, devices_up
 
 EVERY_S = 1.0
 ENOUGH = 3  # full seconds before they say how fast a link is
@@ -27,6 +27,7 @@ class LinkCount:
     sent: int  # bytes
     held_up: int  # packets that had to wait
     waiting: int  # bytes that do now
+    up: bool = True
 
 
 Counts = dict[tuple[str, str], LinkCount]  # by the sites from which and to which
@@ -39,10 +40,12 @@ def counted(bed: WanTestbed) -> Counts:
         said = subprocess.run(
             bed.command(source, "tc", "-j", "-s", "qdisc", "show"), capture_output=True, text=True, check=True, timeout=10
         )
+        up = devices_up(bed.command(source))
         for one in json.loads(said.stdout):
             target = bed.behind(str(one.get("dev", "")))
             if one.get("kind") == "tbf" and target is not None:
-                out[source, target] = LinkCount(int(one["bytes"]), int(one["overlimits"]), int(one.get("backlog", 0)))
+                sent, held_up, waiting = int(one["bytes"]), int(one["overlimits"]), int(one.get("backlog", 0))
+                out[source, target] = LinkCount(sent, held_up, waiting, str(one["dev"]) in up)
     return out
 
 
@@ -63,6 +66,7 @@ class LinkGauge:
         self._names, self._counts = names, counts
         self._lock, self._over = threading.Lock(), threading.Event()
         self._begin()
+        self._down: frozenset[tuple[str, str]] = frozenset()
         self.total = np.zeros(self._sent.shape)  # bytes, since it was started
         self._thread = threading.Thread(target=self._run, name="headway-links", daemon=True)
 
@@ -84,17 +88,22 @@ class LinkGauge:
             return told
 
     def full_now(self) -> frozenset[tuple[str, str]]:
-        """Links that were full for most of the last looks."""
+        """Links that were full for most of the last looks; one that is down carries no more than it does, too."""
         with self._lock:
-            share = self._full_s / max(self._seconds, 1e-3)
+            share, down = self._full_s / max(self._seconds, 1e-3), self._down
         pairs = np.argwhere(share >= 0.5)
-        return frozenset((self._names[a], self._names[b]) for a, b in pairs.tolist())
+        return down | {(self._names[a], self._names[b]) for a, b in pairs.tolist()}
+
+    def down_now(self) -> frozenset[tuple[str, str]]:
+        """Links that carry nothing."""
+        return self._down
 
     def saw(self, before: Counts, now: Counts, seconds: float) -> None:
         """The difference between two looks."""
         place = {name: n for n, name in enumerate(self._names)}
         with self._lock:
             self._seconds += seconds
+            self._down = frozenset(pair for pair, count in now.items() if not count.up)
             for pair in before.keys() & now.keys():
                 at, sent = (place[pair[0]], place[pair[1]]), now[pair].sent - before[pair].sent
                 if sent < 0:  # its counters began anew
@@ -122,7 +131,7 @@ class LinkGauge:
     def _look(self) -> Counts | None:
         try:
             return self._counts()
-        except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
+        except (OSError, subprocess.SubprocessError, ValueError, KeyError, HeadwayError) as error:
             if not self._over.is_set():
                 aloud(f"the links cannot be looked at: {error}")
             return None

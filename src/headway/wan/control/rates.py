@@ -8,12 +8,14 @@ stage itself.
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from headway.model.adaptation import StageRates
 from headway.model.geo import GeoPlan, Stage
 from headway.model.piece import Piece
 
 FEW = 50.0  # rows, which are nothing
+LONGEST_MS = 180_000  # of a batch: it is counted when it is over
 Count = Callable[["AreaSample"], int]
 
 
@@ -28,19 +30,25 @@ class AreaSample:
 
 @dataclass(slots=True)
 class AreaRates:
-    """What is seen of one running plan. `period_ms`: so long may rows wait though all is well, until they are read."""
+    """What is seen of one running plan. `period_ms`: so long may rows wait though all is well, until they are read.
+
+    Counts rise when a batch is over. One that takes longer than a round would make a rate of nothing and then of too much:
+    so rates are from the end of one batch to the end of another.
+    """
 
     plan: GeoPlan
     pieces: tuple[Piece, ...]
     period_ms: int
     _samples: deque[AreaSample] = field(default_factory=deque)
+    _keep_ms: int = 0
     _strained: dict[str, int] = field(default_factory=dict)  # since when a stage has not kept up
     _calm: dict[str, int] = field(default_factory=dict)
 
     def saw(self, sample: AreaSample, keep_ms: int) -> None:
-        """`keep_ms`: rates are those of so long."""
+        """`keep_ms`: rates are those of so long, or of a batch if that is longer."""
         self._samples.append(sample)
-        while len(self._samples) > 2 and sample.at_ms - self._samples[1].at_ms >= keep_ms:
+        self._keep_ms = keep_ms
+        while len(self._samples) > 2 and sample.at_ms - self._samples[1].at_ms >= max(keep_ms, LONGEST_MS):
             self._samples.popleft()
         for stage in self.plan.stages:
             lags = self.waiting(stage) > FEW + self.offered(stage) * self.period_ms / 1000
@@ -109,5 +117,11 @@ class AreaRates:
     def _per_s(self, count: Count) -> float:
         if len(self._samples) < 2:
             return 0.0
-        first, last = self._samples[0], self._samples[-1]
-        return max(0.0, (count(last) - count(first)) / max(1, last.at_ms - first.at_ms) * 1000)
+        counts = [(sample.at_ms, count(sample)) for sample in self._samples]
+        steps = [counts[0], *(after for before, after in pairwise(counts) if after[1] > before[1])]
+        now, last = counts[-1][0], steps[-1]
+        begun = [step for step in steps[:-1] if step[0] <= now - self._keep_ms]
+        first = begun[-1] if begun else steps[0]
+        # A batch that takes longer than those before counts as well: else a stage that stands still would never be slow.
+        end = last[0] if now - last[0] <= last[0] - first[0] else now
+        return max(0.0, (last[1] - first[1]) / max(1, end - first[0]) * 1000)

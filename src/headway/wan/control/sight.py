@@ -28,6 +28,7 @@ class LinkMeter(Protocol):
     def stop(self) -> None: ...
     def round(self) -> LinkRound: ...
     def full_now(self) -> frozenset[tuple[str, str]]: ...
+    def down_now(self) -> frozenset[tuple[str, str]]: ...
 
 
 class UnmeasuredLinks:
@@ -45,6 +46,9 @@ class UnmeasuredLinks:
         return LinkRound(1.0, nothing, nothing, nothing)
 
     def full_now(self) -> frozenset[tuple[str, str]]:
+        return frozenset()
+
+    def down_now(self) -> frozenset[tuple[str, str]]:
         return frozenset()
 
 
@@ -79,6 +83,7 @@ class AreaSight:
         self.known, self.links, self.meter = known, links, meter
         self._period_ms, self._keep_ms = period_ms, keep_ms
         self._rates: AreaRates | None = None
+        self._full: frozenset[tuple[str, str]] = frozenset()
 
     def runs(self, plan: GeoPlan, pieces: tuple[Piece, ...]) -> None:
         """These pieces, from now on."""
@@ -101,6 +106,7 @@ class AreaSight:
 
     def measure(self, now: WallMs) -> None:
         """Links, as they were since this was last asked. While one was full, what it carried is its bandwidth."""
+        self._full = self.meter.full_now()  # before the round: that begins anew, and nothing is full in it yet
         round_ = self.meter.round()
         self.links.saw(now, round_.bytes_per_s, np.where(round_.full > 0, 1.0, 0.0))
 
@@ -113,9 +119,16 @@ class AreaSight:
             return None
         known = self.known
         sites = tuple(Site(site.name, 0 if site.name in silent else site.slots) for site in known.sites)
-        links = Links(known.latency_ms, self.links.bandwidth.copy(), known.usd_per_gb, self.links.age_ms(now))
+        links = Links(known.latency_ms, self._bandwidth(), known.usd_per_gb, self.links.age_ms(now))
         return AreaView(
             now, record.pipeline, Area(sites, links), seen.plan, record.current.deployed,
-            seen.rates(self.meter.full_now()), tuple(plan for plan in plans if plan.name != seen.plan.name),
+            seen.rates(self._full | self.meter.down_now()), tuple(plan for plan in plans if plan.name != seen.plan.name),
             history.changing, history.changed_at, history.past,
         )  # fmt: skip
+
+    def _bandwidth(self) -> Floats:
+        """What was measured of each link stays known while it is down: it comes back."""
+        bandwidth, names = self.links.bandwidth.copy(), self.known.names
+        for source, target in self.meter.down_now():
+            bandwidth[names.index(source), names.index(target)] = 0.0
+        return bandwidth

@@ -84,6 +84,11 @@ class SiteNodes:
         found = self._heard.get(site)
         return found if found is not None and time.monotonic() - found.at < SILENT_S else None
 
+    @property
+    def silent(self) -> frozenset[str]:
+        """Sites whose nodes do not answer."""
+        return frozenset(site for site in self._clients if self.heard(site) is None)
+
     def query(self, site: str, name: str) -> HostedQuery | None:
         found = self.heard(site)
         return None if found is None else found.query(name)

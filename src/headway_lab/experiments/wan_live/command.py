@@ -10,8 +10,10 @@ from rich import box
 from rich.table import Table
 
 from headway.cli import arguments
+from headway.errors import SettingError
 from headway.policy.load import policy_of
-from headway_lab.experiments.wan_live.run import EXPERIMENT, WanLiveCase, WanLiveOutcome, play, setting
+from headway_lab.experiments.wan_live.disturbance import FAULTS, WanLiveCase
+from headway_lab.experiments.wan_live.run import EXPERIMENT, WanLiveOutcome, play, setting
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import FolderOption, LedgerOption, at_least
@@ -28,17 +30,24 @@ def wan(
     kbit: Annotated[int, typer.Option(help="Of each link, a second.")] = 900,
     round: Annotated[int, typer.Option(help="Seconds between two questions.")] = 10,
     partial: Annotated[bool, typer.Option("--partial", help="Allow plans that aggregate at the sources.")] = False,
+    fault: Annotated[
+        str, typer.Option(help="Instead of that: `link`, one is cut; `site`, all compute of one is killed.")
+    ] = "none",
+    fault_seconds: Annotated[int, typer.Option(help="For so long.")] = 60,
     ledger: LedgerOption = LEDGER,
     folder: FolderOption = None,
 ) -> None:
     """A pipeline over three sites in network namespaces, each with its own Spark and Kafka, against the truth."""
     at_least(1, rate=rate, round=round)
     at_least(128, kbit=kbit)
-    arguments.at_least("seconds", seconds, change + 60)
+    at_least(1, fault_seconds=fault_seconds)
+    if fault not in FAULTS:
+        raise SettingError("fault", fault, f"one of {', '.join(FAULTS)}")
+    arguments.at_least("seconds", seconds, change + (60 if fault == "none" else fault_seconds))
     names, numbers = arms.split(","), arguments.wholes("seeds", seeds)
     for name in names:
         policy_of("adaptation", name)
-    case = WanLiveCase(seconds, change, rate, kbit, round_s=round, partial=partial)
+    case = WanLiveCase(seconds, change, rate, kbit, round_s=round, partial=partial, fault=fault, fault_s=fault_seconds)
     found: list[tuple[str, int, WanLiveOutcome]] = []
     runs = [(arm, seed) for seed in numbers for arm in (names if seed % 2 else names[::-1])]
     with (
@@ -62,12 +71,12 @@ def wan(
 
 def _table(found: list[tuple[str, int, WanLiveOutcome]]) -> Table:
     made = Table(box=box.SIMPLE_HEAD)
-    heads = ("policy", "seed", "wrong", "twice", "on time", "processing", "delay s", "worst s", "MB", "dollars", "changes")
-    for head in heads:
+    judged = ("wrong", "twice", "on time", "processing", "delay s", "worst s", "caught up s")
+    for head in ("policy", "seed", *judged, "MB", "dollars", "changes"):
         made.add_column(head, justify="right")
     for arm, seed, o in found:
         made.add_row(
             arm, str(seed), str(o.wrong), str(o.twice), f"{o.on_time:.3f}", f"{o.processing:.3f}", f"{o.delay_s:.1f}",
-            f"{o.worst_s:.1f}", f"{o.wan_mb:,.1f}", f"{o.dollars:.5f}", str(o.changes),
+            f"{o.worst_s:.1f}", f"{o.caught_up_s:.1f}", f"{o.wan_mb:,.1f}", f"{o.dollars:.5f}", str(o.changes),
         )  # fmt: skip
     return made

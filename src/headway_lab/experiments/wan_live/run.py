@@ -1,29 +1,18 @@
 """One arm of a live wide area: a pipeline over three sites; in the middle of it twice the rows, and half of a link."""
 
-import json
-import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from headway.dashboard.area_words import area_words
 from headway.errors import HeadwayError
-from headway.loop.journal import JournalReader
-from headway.loop.questions.adaptation import ADAPTATION
-from headway.model.adaptation import Keep
-from headway.servers import process as servers
 from headway.wan import testbed
-from headway.wan.control.record import AreaRecord, RecordFile
-from headway.wan.site_servers import BROKER_PORT
 from headway.wan.testbed import WanTestbed
+from headway_lab.experiments.wan_live.disturbance import SITES, Disturbance, Say, WanLiveCase, sleep_until
+from headway_lab.experiments.wan_live.staged import USD_PER_GB, came, pipeline, sender
 from headway_lab.experiments.wan_live.views import (
-    AdStream,
     DeliveredPane,
     Views,
     delivered,
@@ -34,35 +23,11 @@ from headway_lab.experiments.wan_live.views import (
     views_of,
     wrong,
 )
+from headway_lab.experiments.wan_live.watch import changes_in
 
 EXPERIMENT = "wan-live"
-JOB = Path(__file__).with_name("job.py")
-SITES = ("frankfurt", "ohio", "tokyo")
-THIN = ("tokyo", "frankfurt")  # the link that is halved; results are wanted at the second of them
-USD_PER_GB = 0.02
-UP_S, DRAIN_S, STOP_S = 300.0, 180.0, 90.0
+DRAIN_S = 180.0
 LAST_S, ON_TIME_S = 60, 10
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # six JVMs that live for minutes, on two cores
-Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class WanLiveCase:
-    """What is sent over what, and when that changes."""
-
-    seconds: int = 180  # for so long rows are sent
-    change: int = 60  # after so many, everything changes
-    rate: int = 300  # rows a second of each site, at first
-    kbit: int = 900  # of each link, at first
-    window_ms: int = 5_000
-    round_s: int = 10
-    spike_s: int = 20
-    partial: bool = False  # plans with partial aggregation at the sources may be chosen
-
-    def streams(self, site: int, seed: int, epoch_ms: int) -> list[AdStream]:
-        first = AdStream(100 * seed + site, self.rate, epoch_ms, self.seconds)
-        more = AdStream(100 * seed + 50 + site, self.rate, epoch_ms + self.change * 1_000, self.seconds - self.change)
-        return [first, more]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +41,7 @@ class WanLiveOutcome:
     processing: float  # views that came out in the last minute, over those that were made in it
     delay_s: float  # of the windows of the last minute, from their end until they are out
     worst_s: float  # of all windows
+    caught_up_s: float  # after a fault's end, until the last result was out that was late
     wan_mb: float  # over all links, whatever for
     dollars: float
     changes: int
@@ -84,52 +50,50 @@ class WanLiveOutcome:
 
 def play(case: WanLiveCase, arm: str, seed: int, folder: Path, say: Say) -> WanLiveOutcome:
     folder.mkdir(parents=True, exist_ok=True)
-    bed = testbed.up(SITES, case.kbit * 1_000)
+    bed = testbed.up(SITES, case.kbit * 1_000, ends_with_parent=True)
     try:
-        with _pipeline(bed, case, arm, folder, say) as pipeline:
-            return _played(bed, case, seed, folder, pipeline, say)
+        with pipeline(bed, case, arm, folder, say) as running:
+            return _played(bed, case, seed, folder, running, say)
     finally:
         bed.down()
 
 
 def _played(
-    bed: WanTestbed, case: WanLiveCase, seed: int, folder: Path, pipeline: "subprocess.Popen[bytes]", say: Say
+    bed: WanTestbed, case: WanLiveCase, seed: int, folder: Path, running: "subprocess.Popen[bytes]", say: Say
 ) -> WanLiveOutcome:
-    results = folder / "results"
+    results, disturbance = folder / "results", Disturbance(bed, case, folder / "state", say)
     epoch = time.time_ns() // 1_000_000 + 3_000
     sent = [case.streams(n, seed, epoch) for n in range(len(SITES))]
-    senders = [_sender(bed, site, streams, folder) for site, streams in zip(SITES, sent, strict=True)]
+    senders = [sender(bed, site, streams, folder) for site, streams in zip(SITES, sent, strict=True)]
     try:
         before = _sent_bytes(bed)
         say("rows are sent")
-        _sleep_until(epoch + case.change * 1_000)
-        for source, target in (THIN, THIN[::-1]):
-            bed.set_bandwidth(source, target, case.kbit * 500)
-        say(f"twice the rows, and half of the link {' - '.join(THIN)}")
+        over = disturbance.play(epoch)
         end = epoch + case.seconds * 1_000
-        _sleep_until(end)
-        crossed = _sent_bytes(bed) - before
-        seen = delivered(results)
+        sleep_until(end)
+        crossed, seen = _sent_bytes(bed) - before, delivered(results)
         say("no more rows; what waits comes over")
-        for source, target in (THIN, THIN[::-1]):
-            bed.set_bandwidth(source, target, case.kbit * 1_000)
-        for sender in senders:
-            if sender.wait(DRAIN_S):
+        if case.fault == "none":
+            disturbance.undo()
+        for one in senders:
+            if one.wait(DRAIN_S):
                 raise HeadwayError(f"a sender has failed, see {folder}")
         true = true_views((stream for streams in sent for stream in streams), case.window_ms)
         until = end // case.window_ms * case.window_ms
-        _await(lambda: last_end(delivered(results)) >= until, DRAIN_S, "the last window", pipeline)
+        # What is not there by then counts as missing. That is an outcome too: a run that fell behind must not say nothing.
+        came(lambda: last_end(delivered(results)) >= until, DRAIN_S, "the last window", running)
         time.sleep(2 * case.window_ms / 1_000)
+        looked = time.time_ns() // 1_000_000
     finally:
-        for sender in senders:
-            sender.kill()
-    found = delivered(results)
-    decided = decisions(folder / "journal.db")
+        for one in senders:
+            one.kill()
+    found, decided = delivered(results), decisions(folder / "journal.db")
     return WanLiveOutcome(
         windows=len({one.until for one in found}),
         wrong=wrong(up_to(views_of(found), until), up_to(true, until)),
         twice=twice(found),
-        **figures(found, seen, true, end),
+        **figures(found, seen, true, end, looked),
+        caught_up_s=0.0 if case.fault == "none" else caught_up(found, over, until),
         wan_mb=round(crossed / 1e6, 3),
         dollars=round(crossed / 1e9 * USD_PER_GB, 6),
         changes=len(decided),
@@ -137,12 +101,18 @@ def _played(
     )
 
 
-def figures(found: list[DeliveredPane], seen: list[DeliveredPane], true: Views, end_ms: int) -> dict[str, float]:
-    """`seen` is what was out when the last row was made, at `end_ms`; of the last minute, unless told."""
+def figures(
+    found: list[DeliveredPane], seen: list[DeliveredPane], true: Views, end_ms: int, now_ms: int
+) -> dict[str, float]:
+    """`seen` is what was out when the last row was made, at `end_ms`; of the last minute, unless told.
+
+    A window that is not out by now is late by as much at least.
+    """
     due = [pane for pane in true if end_ms - LAST_S * 1_000 < pane[0] <= end_ms - ON_TIME_S * 1_000]
     wanted = sum(true[pane] for pane in due)
     in_time = {(one.until, one.campaign) for one in seen if one.at_ms <= one.until + ON_TIME_S * 1_000}
-    late = {one.until: (one.at_ms - one.until) / 1_000 for one in found}
+    late = {until: (now_ms - until) / 1_000 for until, _ in true if until <= end_ms}
+    late |= {one.until: (one.at_ms - one.until) / 1_000 for one in found}
     last = [delay for until, delay in late.items() if end_ms - LAST_S * 1_000 < until <= end_ms]
     made = sum(n for (until, _), n in true.items() if end_ms - LAST_S * 1_000 < until <= end_ms)
     out = sum(one.views for one in seen if one.at_ms > end_ms - LAST_S * 1_000)
@@ -154,73 +124,19 @@ def figures(found: list[DeliveredPane], seen: list[DeliveredPane], true: Views, 
     }
 
 
+def caught_up(found: list[DeliveredPane], over_ms: int, until_ms: int) -> float:
+    """Seconds after a fault was over until the last window was out that came late, of those up to a moment."""
+    late = [one.at_ms for one in found if one.until <= until_ms and one.at_ms > one.until + ON_TIME_S * 1_000]
+    return round(max(0, max(late, default=over_ms) - over_ms) / 1_000, 2)
+
+
 def decisions(journal: Path) -> list[str]:
     """Whatever was changed, in words."""
-    found = [entry for entry in JournalReader(journal).entries(ADAPTATION) if not isinstance(entry.decided, Keep)]
-    return [f"{area_words(entry.decided)}: {entry.decided.because}; {entry.receipt}" for entry in found]
-
-
-@contextmanager
-def _pipeline(bed: WanTestbed, case: WanLiveCase, arm: str, folder: Path, say: Say) -> Iterator["subprocess.Popen[bytes]"]:
-    """`headway wan run`, until it is asked to end."""
-    state = folder / "state"
-    bed.save(state / "headway" / "wan.json")
-    more = {
-        "XDG_STATE_HOME": str(state), "SITES": ",".join((THIN[1], *(s for s in SITES if s != THIN[1]))),
-        "SPARK_SUBMIT_OPTS": BRIEF, "SPARK_LAUNCHER_OPTS": BRIEF, "RESULTS": str(folder / "results"),
-        "WINDOW_MS": str(case.window_ms), "PARTIAL": "yes" if case.partial else "no",
-    }  # fmt: skip
-    rates = [word for site in SITES for word in ("--rate", f"ads-{site}={case.rate}")]
-    command = [
-        sys.executable, "-m", "headway", "wan", "run", str(JOB), "--policy", arm, "--round", str(case.round_s),
-        "--spike", str(case.spike_s), "--settle", str(2 * case.round_s), "--usd-per-gb", str(USD_PER_GB),
-        "--journal", str(folder / "journal.db"), "--folder", str(folder / "area"), *rates,
-    ]  # fmt: skip
-    say("starting three Spark applications and three brokers")
-    running = servers.launched(["env", *(f"{k}={v}" for k, v in more.items()), *command], folder, ends_with_parent=True)
-    try:
-        record = RecordFile(folder / "area" / "record.json")
-        _await(lambda: _runs(record.read()), UP_S, "the pipeline to run", running)
-        yield running
-    finally:
-        if running.poll() is None:
-            running.send_signal(signal.SIGINT)
-            try:
-                running.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                running.kill()
-                running.wait()
-
-
-def _runs(record: AreaRecord | None) -> bool:
-    return record is not None and all(placed.begun for placed in record.current.pieces)
-
-
-def _sender(bed: WanTestbed, site: str, streams: list[AdStream], folder: Path) -> "subprocess.Popen[bytes]":
-    address = f"{bed.address(site)}:{BROKER_PORT}"
-    told = json.dumps({"address": address, "topic": f"ads-{site}", "streams": [astuple(one) for one in streams]})
-    command = bed.command(site, sys.executable, "-m", "headway_lab.experiments.wan_live.sender", told)
-    place = folder / f"sender-{site}"
-    place.mkdir(exist_ok=True)
-    return servers.launched(command, place, ends_with_parent=True)
+    return [f"{one.words}: {one.because}; {one.receipt}" for one in changes_in(journal)]
 
 
 def _sent_bytes(bed: WanTestbed) -> int:
     return sum(link.sent_bytes for link in bed.status())
-
-
-def _sleep_until(at_ms: int) -> None:
-    time.sleep(max(0.0, at_ms / 1_000 - time.time()))
-
-
-def _await(true: Callable[[], bool], seconds: float, what: str, running: "subprocess.Popen[bytes]") -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        if running.poll() is not None:
-            raise HeadwayError(f"`headway wan run` has ended, waited for {what}")
-        if time.monotonic() > end:
-            raise HeadwayError(f"waited in vain for {what}, {seconds:g} s")
-        time.sleep(0.5)
 
 
 def setting(case: WanLiveCase) -> dict[str, Any]:
