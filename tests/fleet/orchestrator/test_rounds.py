@@ -126,6 +126,35 @@ def test_a_second_more_or_less_than_have_passed_is_no_gap() -> None:
     assert ring is not None and ring.values == pytest.approx(0.05)
 
 
+def test_a_query_that_reads_its_windows_at_their_ends_has_the_ring_of_one_that_reads_at_once() -> None:
+    """Rows are counted when a batch ends: a forecast of these counts is nothing in one second and too much in the next."""
+    loads, now, rates = FleetLoads(lambda *given: Future()), WallMs(1_000_000), tuple[float, ...]()
+    rings = []
+    for second in range(1, 121):
+        now, rates = WallMs(now + 1_000), (*rates, 0.0 if second % 10 else 1_400.0)[-60:]
+        rows = 1_400 * (second // 10)
+        told = HostedQuery("a", 1, "at the gate", now, rows=rows, busy_ms=rows, rates=rates)
+        loads.hear(NodeStatus("n1", "run", "0", second, now, MachineFigures(0.1, 1.0, 0.5, 0.0, 0.0, 0.3), (told,)), now)
+        loads.step(now)
+        if (ring := loads.ring("a", now)) is not None:
+            rings.append(float(ring.values.mean()))
+    assert len(rings) == 101 and rings == pytest.approx([0.14] * 101, rel=0.01)
+
+
+def test_what_is_prepared_elsewhere_does_not_silence_the_query_that_runs() -> None:
+    loads, now = FleetLoads(at_once), WallMs(1_000_000)
+    machine = MachineFigures(0.1, 1.0, 0.5, 0.0, 0.0, 0.3)
+    ahead = HostedQuery("a", 2, "prepared", now)
+    for second in range(1, 20):
+        now = WallMs(now + 1_000)
+        told = HostedQuery("a", 1, "at the gate", now, rows=50 * second, busy_ms=50 * second, rates=(50.0,) * second)
+        loads.hear(NodeStatus("n2", "run", "0", second, now, machine, (ahead,)), now)
+        loads.hear(NodeStatus("n1", "run", "0", second, now, machine, (told,)), now)
+        loads.step(now)
+    ring = loads.ring("a", now)
+    assert ring is not None and ring.values == pytest.approx(0.05)
+
+
 def test_a_node_is_asked_once_for_each_status() -> None:
     fleet = LoadedFleet(LeastLoaded(rounds=3), {"n1": {"a": 900.0}, "n2": {}}, {"n1": 1.1, "n2": 0.0})
     fleet.second()

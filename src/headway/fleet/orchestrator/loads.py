@@ -7,15 +7,17 @@ as old as the primary's when it takes over.
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import thread_time
 
 import numpy as np
 
+from headway.estimate.arrivals import Arrivals
 from headway.estimate.fitting import Fit, fit
 from headway.estimate.forecast import Forecaster, ForecastSettings
 from headway.estimate.rings import REFERENCE_BYTES, fill
 from headway.fleet.node.wire import HostedQuery, NodeStatus
+from headway.fleet.orchestrator.translate import NOT_RUNNING
 from headway.model.arrays import Floats
 from headway.model.placement import Computations
 from headway.model.ring import NEPTUNE, Ring, Rings, RingShape
@@ -74,6 +76,7 @@ class QuerySeen:
     bytes_per_row: float
     at: WallMs
     cost: RowCost = RowCost()
+    arrivals: Arrivals = Arrivals()
 
     def told(self, node: str, query: HostedQuery, now: WallMs) -> "QuerySeen":
         """With the next that is told. Another life has counters of its own, which begin with 0."""
@@ -81,7 +84,15 @@ class QuerySeen:
         rows, busy = (query.rows - self.rows, query.busy_ms - self.busy_ms) if same else (query.rows, query.busy_ms)
         cost = self.cost.after(rows, busy) if rows > 0 else self.cost
         size = query.bytes_per_row or REFERENCE_BYTES
-        return QuerySeen(node, query.epoch, query.rows, query.busy_ms, size, now, cost)
+        arrivals = self.arrivals if same else self.arrivals.elsewhere()
+        return QuerySeen(node, query.epoch, query.rows, query.busy_ms, size, now, cost, arrivals)
+
+    def reads(self, rates: tuple[float, ...], waits: bool) -> "QuerySeen":
+        """With the rows that it has read in seconds that have passed."""
+        arrivals = self.arrivals
+        for rate in rates:
+            arrivals = arrivals.after(rate, waits)
+        return replace(self, arrivals=arrivals)
 
 
 class FleetLoads:
@@ -111,13 +122,23 @@ class FleetLoads:
             return
         self._sequence[status.node] = status.run, status.sequence
         for query in status.queries:
-            seen = self._seen.get(query.name)
-            if seen is not None and query.epoch < seen.epoch:
-                continue  # what is left of an earlier life
+            if query.state not in NOT_RUNNING:  # what is prepared here runs elsewhere still
+                self._hear(status, query, fresh, now)
+
+    def _hear(self, status: NodeStatus, query: HostedQuery, fresh: int, now: WallMs) -> None:
+        seen = self._seen.get(query.name)
+        if seen is not None and query.epoch < seen.epoch:
+            return  # what is left of an earlier life
+        waits = query.state == "in a batch" or (query.due is not None and query.due <= status.at)
+        if seen is None:  # what it did before we asked tells how its batches come
             first = QuerySeen(status.node, query.epoch, query.rows, query.busy_ms, REFERENCE_BYTES, now)
-            self._seen[query.name] = (seen or first).told(status.node, query, now)
-            if query.rates:
-                self._new.setdefault(query.name, []).extend(query.rates[-fresh:])
+            seen = first.reads(query.rates[:-fresh], waits)
+        seen = seen.told(status.node, query, now)
+        for rate in query.rates[-fresh:]:
+            seen = seen.reads((rate,), waits)
+            if seen.arrivals.rate is not None:
+                self._new.setdefault(query.name, []).append(seen.arrivals.rate)
+        self._seen[query.name] = seen
 
     def step(self, now: WallMs) -> list[FitFound]:
         """A second or some have passed; the models that were fitted meanwhile are in use from now on."""
@@ -178,7 +199,7 @@ class FleetLoads:
         self._seen = {name: one for name, one in self._seen.items() if now - one.at < GONE_AFTER_MS}
         kept = [row for row, name in enumerate(self._names) if name in self._seen]
         known = set(self._names)
-        joining = [name for name in self._seen if name not in known]
+        joining = [name for name, one in self._seen.items() if name not in known and one.arrivals.rate is not None]
         if len(kept) < len(self._names) or joining:
             self._series = self._series.keep(np.array(kept, dtype=np.int64), [None] * len(joining))
             self._names = [*(self._names[row] for row in kept), *joining]

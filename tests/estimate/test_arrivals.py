@@ -1,0 +1,39 @@
+"""How fast rows come, as told by what batches have read."""
+
+import pytest
+
+from headway.estimate.arrivals import SILENT_LEAST_S, Arrivals
+
+
+def told(reads: list[float], waits: bool = False, begun: Arrivals | None = None) -> list[float | None]:
+    arrivals, rates = begun or Arrivals(), list[float | None]()
+    for rows in reads:
+        arrivals = arrivals.after(rows, waits)
+        rates.append(arrivals.rate)
+    return rates
+
+
+def test_a_batch_every_ten_seconds_tells_the_same_rate_in_every_second() -> None:
+    assert told([*[0.0] * 9, 1400.0] * 4)[20:] == [140.0] * 20
+
+
+def test_a_batch_every_second_tells_what_it_has_read() -> None:
+    assert told([5.0, 10.0, 30.0, 20.0]) == [None, 10.0, 30.0, 20.0], "nobody knows since when the first rows had come"
+
+
+def test_what_an_overloaded_node_reads_late_is_what_was_sent_and_not_what_got_through() -> None:
+    assert told([100.0, *[0.0] * 29, 3000.0])[-1] == 100.0
+
+
+def test_a_query_that_reads_nothing_for_long_gets_nothing_unless_it_waits_for_its_turn() -> None:
+    calm = [10.0, 10.0, *[0.0] * SILENT_LEAST_S]
+    assert told(calm)[-2:] == [10.0, 0.0]
+    assert told(calm, waits=True)[-1] == 10.0
+    seldom = [100.0, *[0.0] * 9, 100.0, *[0.0] * 30]
+    assert told(seldom)[-2:] == [10.0, 0.0], "thrice as long as it usually takes"
+
+
+def test_in_another_life_the_first_batch_tells_nothing_and_the_rate_is_the_last_one() -> None:
+    before = Arrivals(rate=140.0, quiet_s=25, usual_s=10)
+    assert told([0.0, 4000.0, 0.0, 280.0], begun=before.elsewhere()) == [140.0, 140.0, 140.0, 140.0]
+    assert told([4000.0], begun=before) == [pytest.approx(153.8, rel=0.01)]
