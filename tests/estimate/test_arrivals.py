@@ -2,11 +2,11 @@
 
 import pytest
 
-from headway.estimate.arrivals import SILENT_LEAST_S, Arrivals
+from headway.estimate.arrivals import SILENT_LEAST_S, QueryArrivals
 
 
-def told(reads: list[float], waits: bool = False, begun: Arrivals | None = None) -> list[float | None]:
-    arrivals, rates = begun or Arrivals(), list[float | None]()
+def told(reads: list[float], waits: bool = False, begun: QueryArrivals | None = None) -> list[float | None]:
+    arrivals, rates = begun or QueryArrivals(), list[float | None]()
     for rows in reads:
         arrivals = arrivals.after(rows, waits)
         rates.append(arrivals.rate)
@@ -34,6 +34,6 @@ def test_a_query_that_reads_nothing_for_long_gets_nothing_unless_it_waits_for_it
 
 
 def test_in_another_life_the_first_batch_tells_nothing_and_the_rate_is_the_last_one() -> None:
-    before = Arrivals(rate=140.0, quiet_s=25, usual_s=10)
+    before = QueryArrivals(rate=140.0, quiet_s=25, usual_s=10)
     assert told([0.0, 4000.0, 0.0, 280.0], begun=before.elsewhere()) == [140.0, 140.0, 140.0, 140.0]
     assert told([4000.0], begun=before) == [pytest.approx(153.8, rel=0.01)]

@@ -12,7 +12,7 @@ from time import thread_time
 
 import numpy as np
 
-from headway.estimate.arrivals import Arrivals
+from headway.estimate.arrivals import QueryArrivals
 from headway.estimate.fitting import Fit, fit
 from headway.estimate.forecast import Forecaster, ForecastSettings
 from headway.estimate.rings import REFERENCE_BYTES, fill
@@ -76,7 +76,7 @@ class QuerySeen:
     bytes_per_row: float
     at: WallMs
     cost: RowCost = RowCost()
-    arrivals: Arrivals = Arrivals()
+    arrivals: QueryArrivals = QueryArrivals()
 
     def told(self, node: str, query: HostedQuery, now: WallMs) -> "QuerySeen":
         """With the next that is told. Another life has counters of its own, which begin with 0."""
