@@ -1,13 +1,14 @@
 """Rings filled from statuses, and both halves of the placement question asked of them."""
 
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fleet.orchestrator.loaded_fleet import REVISION, LoadedFleet, at_once, record
-from headway.fleet.moves.record import EndedMove, MoveRecord, Outcome
+from headway.fleet.moves.record import EndedMove, MoveRecord, Outcome, Step
 from headway.fleet.node.wire import HostedQuery, MachineFigures, NodeStatus
 from headway.fleet.orchestrator.launching import LaunchCandidate
 from headway.fleet.orchestrator.loads import FleetLoads
@@ -90,6 +91,12 @@ def test_nodes_of_a_move_are_moving_then_cool_down_and_who_is_silent_is_not_read
     cooling = FleetSeen(fleet.now, frozenset({"n1", "n2"}), fleet.heard, (record("a", "n2", ended=ended),))
     later = FleetSeen(WallMs(fleet.now + COOL_MS), frozenset({"n1"}), fleet.heard, (record("a", "n2", ended=ended),))
     assert [hosts(moving, {})[name].node.moving for name in ("n1", "n2")] == [True, True]
+    for step, left in ((Step.DRAINING, True), (Step.FORWARD, False), (Step.HOME, True)):
+        there = FleetSeen(
+            fleet.now, frozenset({"n1", "n2"}), fleet.heard, (record("a", "n2", move=replace(move, step=step)),)
+        )
+        told = [hosts(there, {})[name].node.moving for name in ("n1", "n2")]
+        assert told == [left, True], "a query that has left its source keeps that from nothing"
     assert hosts(cooling, {})["n2"].node.cooling_until == fleet.now + COOL_MS
     assert hosts(later, {})["n1"].node.cooling_until == 0 and not hosts(later, {})["n1"].node.ready
 
