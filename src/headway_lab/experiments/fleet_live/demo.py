@@ -72,7 +72,7 @@ def _play(stage: FleetStage, story: FleetStory, policy: str, seconds: int) -> No
     screen.err.print(f"the fleet serves; {len(stage.queries)} queries start", highlight=False)
     stage.submit(played.places)
     stage.warm(SETTLE_S, lambda what, left_s: None)
-    stage.drain()
+    stage.rest()
     stage.decide_by(policy)
     stage.limit(True)
     with Live(console=screen.out, auto_refresh=False, transient=True) as live:

@@ -51,8 +51,7 @@ class StagedFleet:
             self._await(lambda: _serving(client) == dict(places), SERVE_S, "all queries serve")
 
     def arrange(self, places: Mapping[str, str]) -> None:
-        """Every query where it is wanted, by moves; nobody else moves meanwhile."""
-        self.decide_by(KEEPS_STILL)
+        """Every query where it is wanted, by moves. Only where nothing moves by itself."""
         with self._client() as client:
             for query, node in _serving(client).items():
                 if places[query] != node:

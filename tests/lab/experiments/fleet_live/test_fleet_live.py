@@ -62,6 +62,8 @@ def test_groups_are_limited_and_removed_in_both_versions(tmp_path: Path) -> None
     (second / f"{PREFIX}1-n1").mkdir()  # of a run that was killed
     one, two = CoreSlices(["n1", "n2"], 0.6, first), CoreSlices(["n1"], 0.6, second)
     assert limits(first) == {"n1": "-1", "n2": "-1"} and limits(second) == {"n1": "max 50000"}
+    weighed = [{file.name: file.read_text() for file in mounts.rglob("cpu.[sw]*")} for mounts in (first, second)]
+    assert weighed == [{"cpu.shares": "16384"}, {"cpu.weight": "1600"}], "others who are busy take nothing of them"
     one.limit(True)
     two.limit(True)
     assert limits(first) == {"n1": "30000", "n2": "30000"} and limits(second) == {"n1": "30000 50000"}
@@ -111,6 +113,15 @@ def samples(seconds: int) -> list[FleetSample]:
             FleetSample(1_000 * second, 600 * second, read, {"n1": 2.0, "n2": 1.0 if second < 20 else 2.0}, homes, out)
         )
     return made
+
+
+def test_arms_begin_with_a_window_and_last_as_long_as_something_can_move() -> None:
+    plan = run.ArmPlan("internal", seconds=70, steady=40)
+    assert {arm: plan.lasts(arm) for arm in run.ARMS[:3]} == {"near-ideal": 40, "never-move": 40, "prediction-rings": 70}
+    assert run.ArmPlan("internal", seconds=35, steady=40).lasts("never-move") == 35
+    for at_ms in (1_000_000, 1_000_001, 1_005_999, 1_006_000, 1_006_001):
+        waited = run.calm_s(at_ms, 10_000)
+        assert run.CALM_S <= waited < run.CALM_S + 10 and (at_ms + 1000 * waited) % 10_000 == pytest.approx(0)
 
 
 def test_an_arm_is_judged_by_its_last_part() -> None:
