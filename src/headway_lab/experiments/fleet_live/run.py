@@ -44,9 +44,10 @@ def play(stage: FleetStage, arm: str, plan: ArmPlan, seed: int, say: Say) -> tup
     played, lasts = scene(plan.scenario, arm == NEAR_IDEAL, stage.queries, nodes), plan.lasts(arm)
     say("queries go where this arm begins, and read the rows of the last one to the end", 0.0)
     stage.rest(played.places)
-    stage.decide_by(KEEPS_STILL if arm == NEAR_IDEAL else arm)
+    # The policy begins when there is nothing to be seen of the arm before, nor of a machine without limits.
     stage.limit(True)
     stage.send(played.heavy if played.awake else ())
+    stage.decide_by(KEEPS_STILL if arm == NEAR_IDEAL else arm)
     let_pass("calm", calm_s(now_ms(), stage.plan.window_ms), say)
     agents, began, began_ms = stage.agent_seconds(), monotonic(), now_ms()
     stage.send(played.heavy)
