@@ -33,6 +33,12 @@ def test_a_query_that_reads_nothing_for_long_gets_nothing_unless_it_waits_for_it
     assert told(seldom)[-2:] == [10.0, 0.0], "thrice as long as it usually takes"
 
 
+def test_a_batch_reads_what_has_come_until_it_begins() -> None:
+    long = QueryArrivals(rate=140.0, quiet_s=3, usual_s=10, took_s=6.0)
+    assert long.after(1260.0, took_s=1.0).rate == 140.0, "it ended four seconds after the last, and began nine after that"
+    assert QueryArrivals(100.0, 0, 1, took_s=0.9).after(100.0, took_s=0.1).rate == 100.0, "seconds are too coarse for that"
+
+
 def test_in_another_life_the_first_batch_tells_nothing_and_the_rate_is_the_last_one() -> None:
     before = QueryArrivals(rate=140.0, quiet_s=25, usual_s=10)
     assert told([0.0, 4000.0, 0.0, 280.0], begun=before.elsewhere()) == [140.0, 140.0, 140.0, 140.0]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 SILENT = 3  # times the usual time between two batches without a row: then nothing comes any more,
 SILENT_LEAST_S = 15  # but not before so many seconds
+CLOSE_S = 2  # between two batches: seconds are too coarse to tell when such ones began
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +18,21 @@ class QueryArrivals:
     """Of one query, second by second."""
 
     rate: float | None = None  # rows a second; None before two batches were seen
-    quiet_s: int | None = None  # since the last batch with rows; None: it is not known when that was
+    quiet_s: int | None = None  # since the end of the last batch with rows; None: it is not known when that was
     usual_s: int = 1  # between the last two
+    took_s: float = 0.0  # the last: it read what had come when it began
 
-    def after(self, rows: float, waits: bool = False) -> "QueryArrivals":
-        """After a second in which so many rows were read. `waits`: for its turn, so that no rows read says nothing."""
+    def after(self, rows: float, waits: bool = False, took_s: float = 0.0) -> "QueryArrivals":
+        """After a second in which a batch has ended that took so long and read so many rows; or none has.
+
+        `waits`: for its turn, so that no rows read says nothing.
+        """
         if rows > 0:
             if self.quiet_s is None:  # nobody knows since when they have come
-                return replace(self, quiet_s=0)
+                return replace(self, quiet_s=0, took_s=took_s)
             passed = self.quiet_s + 1
-            return QueryArrivals(rows / passed, 0, passed)
+            later_s = self.took_s - took_s if passed > CLOSE_S else 0.0
+            return QueryArrivals(rows / max(1.0, passed + later_s), 0, passed, took_s)
         if self.quiet_s is None:
             return self
         quiet = self.quiet_s + 1

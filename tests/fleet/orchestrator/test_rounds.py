@@ -11,7 +11,7 @@ from fleet.orchestrator.loaded_fleet import REVISION, LoadedFleet, at_once, reco
 from headway.fleet.moves.record import EndedMove, MoveRecord, Outcome, Step
 from headway.fleet.node.wire import HostedQuery, MachineFigures, NodeStatus
 from headway.fleet.orchestrator.launching import LaunchCandidate
-from headway.fleet.orchestrator.loads import FleetLoads
+from headway.fleet.orchestrator.loads import FleetLoads, RowCost
 from headway.fleet.orchestrator.views import COOL_MS, FleetSeen, hosts
 from headway.model.placement import Placements, RequestMove
 from headway.model.time import WallMs
@@ -146,6 +146,18 @@ def test_a_query_that_reads_its_windows_at_their_ends_has_the_ring_of_one_that_r
         if (ring := loads.ring("a", now)) is not None:
             rings.append(float(ring.values.mean()))
     assert len(rings) == 101 and rings == pytest.approx([0.14] * 101, rel=0.01)
+
+
+def test_what_a_query_costs_is_known_from_the_first_word_of_it() -> None:
+    """An orchestrator that has just begun would take a node for empty until each of its queries has run a batch."""
+    loads, now, rates = FleetLoads(at_once), WallMs(1_000_000), (*[0.0] * 9, 1_400.0) * 5
+    told = HostedQuery("a", 1, "at the gate", now, commits=100, rows=140_000, busy_ms=280_000, rates=(*rates, 0.0))
+    loads.hear(NodeStatus("n1", "run", "0", 51, now, MachineFigures(0.1, 1.0, 0.5, 0.0, 0.0, 0.3), (told,)), now)
+    loads.step(now)
+    ring = loads.ring("a", now)
+    assert ring is not None and ring.values == pytest.approx(0.28)
+    mean = RowCost(100_000.0, 200_000.0).weighing(100)
+    assert mean.ms_per_row == 2 and mean.after(1_000.0, 10_000.0).ms_per_row == pytest.approx(2.8, rel=0.01)
 
 
 def test_what_is_prepared_elsewhere_does_not_silence_the_query_that_runs() -> None:

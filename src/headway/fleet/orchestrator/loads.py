@@ -59,6 +59,11 @@ class RowCost:
     def after(self, rows: float, busy_ms: float) -> "RowCost":
         return RowCost(MEMORY * self.rows + max(0.0, rows), MEMORY * self.busy_ms + max(0.0, busy_ms))
 
+    def weighing(self, batches: int) -> "RowCost":
+        """The same cost, out of so many batches, with the weight that they would have if they had come one by one."""
+        share = (1 - MEMORY**batches) / (1 - MEMORY) / batches if batches > 0 else 1.0
+        return RowCost(share * self.rows, share * self.busy_ms)
+
     @property
     def ms_per_row(self) -> float:
         """0 where no row has been seen: nothing is known of its use then."""
@@ -87,12 +92,15 @@ class QuerySeen:
         arrivals = self.arrivals if same else self.arrivals.elsewhere()
         return QuerySeen(node, query.epoch, query.rows, query.busy_ms, size, now, cost, arrivals)
 
-    def reads(self, rates: tuple[float, ...], waits: bool) -> "QuerySeen":
-        """With the rows that it has read in seconds that have passed."""
-        arrivals = self.arrivals
-        for rate in rates:
-            arrivals = arrivals.after(rate, waits)
-        return replace(self, arrivals=arrivals)
+    @classmethod
+    def first(cls, node: str, query: HostedQuery, now: WallMs) -> "QuerySeen":
+        """One that has run before anybody asked. What its batches have cost is known by now, as the mean of them all."""
+        cost = RowCost(float(query.rows), float(query.busy_ms)).weighing(query.commits)
+        return cls(node, query.epoch, query.rows, query.busy_ms, REFERENCE_BYTES, now, cost)
+
+    def reads(self, rate: float, waits: bool, took_s: float = 0.0) -> "QuerySeen":
+        """With the rows that it has read in a second; the batch that ended in it took so long."""
+        return replace(self, arrivals=self.arrivals.after(rate, waits, took_s))
 
 
 class FleetLoads:
@@ -130,12 +138,16 @@ class FleetLoads:
         if seen is not None and query.epoch < seen.epoch:
             return  # what is left of an earlier life
         waits = query.state == "in a batch" or (query.due is not None and query.due <= status.at)
-        if seen is None:  # what it did before we asked tells how its batches come
-            first = QuerySeen(status.node, query.epoch, query.rows, query.busy_ms, REFERENCE_BYTES, now)
-            seen = first.reads(query.rates[:-fresh], waits)
+        told, took_s = query.rates[-fresh:], 0.0
+        if seen is None:
+            seen = QuerySeen.first(status.node, query, now)
+            for rate in query.rates[:-fresh]:  # what it did before we asked tells how its batches come
+                seen = seen.reads(rate, waits)
+        elif seen.epoch == query.epoch:
+            took_s = (query.busy_ms - seen.busy_ms) / 1000 / max(1, sum(rate > 0 for rate in told))
         seen = seen.told(status.node, query, now)
-        for rate in query.rates[-fresh:]:
-            seen = seen.reads((rate,), waits)
+        for rate in told:
+            seen = seen.reads(rate, waits, took_s)
             if seen.arrivals.rate is not None:
                 self._new.setdefault(query.name, []).append(seen.arrivals.rate)
         self._seen[query.name] = seen
