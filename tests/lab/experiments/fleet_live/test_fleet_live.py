@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 from typer.testing import CliRunner
@@ -11,11 +12,15 @@ from typer.testing import CliRunner
 from headway import pipeline
 from headway.cli.app import app
 from headway.errors import HeadwayError, SettingError
+from headway.fleet.fleet_client import FleetClient
+from headway.fleet.orchestrator.wire import FleetStanding, MoveWanted, QueryStanding
+from headway.model.time import WallMs
 from headway_lab.experiments.fleet_live import page, queries, run
 from headway_lab.experiments.fleet_live.feed import RowFeed
 from headway_lab.experiments.fleet_live.scenes import scene
 from headway_lab.experiments.fleet_live.slices import PREFIX, CoreSlices
 from headway_lab.experiments.fleet_live.stage import StagePlan
+from headway_lab.experiments.fleet_live.staged_fleet import arranged
 from headway_lab.experiments.fleet_live.story import FleetStory
 from headway_lab.experiments.fleet_live.watch import FleetMove, FleetSample, SinkWindow, wait_until
 from headway_lab.harness import screen
@@ -92,6 +97,32 @@ def test_scenes_are_those_of_the_paper() -> None:
     disturbed, quiet = scene("external", False, NAMES, NODES), scene("external", True, NAMES, NODES)
     assert disturbed.hog == "n1" and quiet.hog is None and disturbed.places == quiet.places == even.places
     assert disturbed.awake and disturbed.heavy == crowded.heavy
+
+
+class MovingFleet:
+    """Answers as a primary does: a query that was asked for is on its way for so many looks."""
+
+    def __init__(self, homes: dict[str, str], on_the_way: dict[str, int]) -> None:
+        self.homes, self.left, self.asked = homes, on_the_way, list[tuple[str, str]]()
+
+    def standing(self) -> FleetStanding:
+        told = []
+        for name, node in self.homes.items():
+            left = self.left[name] = max(0, self.left.get(name, 0) - 1)
+            told.append(QueryStanding(name, "p.py", 1, "trial" if left else "serving", node, 1, move="to" if left else None))
+        return FleetStanding("o1", True, None, WallMs(0), queries=tuple(told))
+
+    def ask(self, action: str, wanted: MoveWanted) -> None:
+        assert action == "move" and not self.left.get(wanted.query), "a query that is being moved takes no other move"
+        self.asked.append((wanted.query, wanted.node))
+        self.homes[wanted.query], self.left[wanted.query] = wanted.node, 3
+
+
+def test_every_query_is_where_an_arm_begins_also_one_that_was_being_moved_when_the_last_one_ended() -> None:
+    fleet = MovingFleet({"q01": "n1", "q02": "n2", "q03": "n3"}, {"q02": 4})
+    places = {"q01": "n2", "q02": "n1", "q03": "n3"}
+    looks = [arranged(cast(FleetClient, fleet), places) for _ in range(8)]
+    assert looks[-1] and not looks[0] and fleet.homes == places and sorted(fleet.asked) == [("q01", "n2"), ("q02", "n1")]
 
 
 def test_policies_get_the_times_of_the_stage() -> None:
