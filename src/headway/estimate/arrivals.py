@@ -6,6 +6,7 @@ nothing, and now that it uses more than there is. What a batch has read came sin
 overloaded that is what was sent, while rows read in a second are what got through.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 SILENT = 3  # times the usual time between two batches without a row: then nothing comes any more,
@@ -22,22 +23,27 @@ class QueryArrivals:
     usual_s: int = 1  # between the last two
     took_s: float = 0.0  # the last: it read what had come when it began
 
-    def after(self, rows: float, waits: bool = False, took_s: float = 0.0) -> "QueryArrivals":
-        """After a second in which a batch has ended that took so long and read so many rows; or none has.
+    def after(self, reads: Sequence[float], waits: bool = False, took_s: float = 0.0) -> tuple["QueryArrivals", list[float]]:
+        """After seconds in which so many rows were read each, by batches that took so long; and the rate in each of them,
+        from when it is known.
 
         `waits`: for its turn, so that no rows read says nothing.
         """
-        if rows > 0:
-            if self.quiet_s is None:  # nobody knows since when they have come
-                return replace(self, quiet_s=0, took_s=took_s)
-            passed = self.quiet_s + 1
-            later_s = self.took_s - took_s if passed > CLOSE_S else 0.0
-            return QueryArrivals(rows / max(1.0, passed + later_s), 0, passed, took_s)
-        if self.quiet_s is None:
-            return self
-        quiet = self.quiet_s + 1
-        silent = not waits and quiet >= max(SILENT_LEAST_S, SILENT * self.usual_s)
-        return replace(self, quiet_s=quiet, rate=0.0 if silent and self.rate is not None else self.rate)
+        rate, quiet, usual, before_s, rates = self.rate, self.quiet_s, self.usual_s, self.took_s, list[float]()
+        for rows in reads:  # a fleet of thousands has tens of thousands of these in a second
+            if rows > 0:
+                if quiet is not None:  # else nobody knows since when they have come
+                    usual = quiet + 1
+                    later_s = before_s - took_s if usual > CLOSE_S else 0.0
+                    rate = rows / max(1.0, usual + later_s)
+                quiet, before_s = 0, took_s
+            elif quiet is not None:
+                quiet += 1
+                if rate and not waits and quiet >= max(SILENT_LEAST_S, SILENT * usual):
+                    rate = 0.0
+            if rate is not None:
+                rates.append(rate)
+        return QueryArrivals(rate, quiet, usual, before_s), rates
 
     def elsewhere(self) -> "QueryArrivals":
         """In another life, which may have read the last rows of the one before, or not."""

@@ -7,7 +7,7 @@ as old as the primary's when it takes over.
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import thread_time
 
 import numpy as np
@@ -83,24 +83,29 @@ class QuerySeen:
     cost: RowCost = RowCost()
     arrivals: QueryArrivals = QueryArrivals()
 
-    def told(self, node: str, query: HostedQuery, now: WallMs) -> "QuerySeen":
-        """With the next that is told. Another life has counters of its own, which begin with 0."""
+    def told(self, node: str, query: HostedQuery, now: WallMs, fresh: int, waits: bool) -> tuple["QuerySeen", list[float]]:
+        """With the next that is told, and how fast rows came in the last of its seconds, so many, as far as that is known.
+
+        Another life has counters of its own, which begin with 0.
+        """
         same = (node, query.epoch) == (self.node, self.epoch)
         rows, busy = (query.rows - self.rows, query.busy_ms - self.busy_ms) if same else (query.rows, query.busy_ms)
         cost = self.cost.after(rows, busy) if rows > 0 else self.cost
         size = query.bytes_per_row or REFERENCE_BYTES
-        arrivals = self.arrivals if same else self.arrivals.elsewhere()
-        return QuerySeen(node, query.epoch, query.rows, query.busy_ms, size, now, cost, arrivals)
+        arrivals, reads, took_s = self.arrivals if same else self.arrivals.elsewhere(), query.rates[-fresh:], 0.0
+        if same and (batches := len(reads) - reads.count(0.0)):
+            took_s = busy / 1000 / batches
+        arrivals, rates = arrivals.after(reads, waits, took_s)
+        seen = QuerySeen(node, query.epoch, query.rows, query.busy_ms, size, now, cost, arrivals)
+        return seen, rates
 
     @classmethod
-    def first(cls, node: str, query: HostedQuery, now: WallMs) -> "QuerySeen":
-        """One that has run before anybody asked. What its batches have cost is known by now, as the mean of them all."""
+    def first(cls, node: str, query: HostedQuery, now: WallMs, fresh: int, waits: bool) -> "QuerySeen":
+        """One that has run before anybody asked: it is known what its batches have cost, as the mean of them all, and how
+        they come, by the seconds before those that are fresh."""
         cost = RowCost(float(query.rows), float(query.busy_ms)).weighing(query.commits)
-        return cls(node, query.epoch, query.rows, query.busy_ms, REFERENCE_BYTES, now, cost)
-
-    def reads(self, rate: float, waits: bool, took_s: float = 0.0) -> "QuerySeen":
-        """With the rows that it has read in a second; the batch that ended in it took so long."""
-        return replace(self, arrivals=self.arrivals.after(rate, waits, took_s))
+        arrivals, _ = QueryArrivals().after(query.rates[:-fresh], waits)
+        return cls(node, query.epoch, query.rows, query.busy_ms, REFERENCE_BYTES, now, cost, arrivals)
 
 
 class FleetLoads:
@@ -138,19 +143,11 @@ class FleetLoads:
         if seen is not None and query.epoch < seen.epoch:
             return  # what is left of an earlier life
         waits = query.state == "in a batch" or (query.due is not None and query.due <= status.at)
-        told, took_s = query.rates[-fresh:], 0.0
         if seen is None:
-            seen = QuerySeen.first(status.node, query, now)
-            for rate in query.rates[:-fresh]:  # what it did before we asked tells how its batches come
-                seen = seen.reads(rate, waits)
-        elif seen.epoch == query.epoch:
-            took_s = (query.busy_ms - seen.busy_ms) / 1000 / max(1, sum(rate > 0 for rate in told))
-        seen = seen.told(status.node, query, now)
-        for rate in told:
-            seen = seen.reads(rate, waits, took_s)
-            if seen.arrivals.rate is not None:
-                self._new.setdefault(query.name, []).append(seen.arrivals.rate)
-        self._seen[query.name] = seen
+            seen = QuerySeen.first(status.node, query, now, fresh, waits)
+        self._seen[query.name], rates = seen.told(status.node, query, now, fresh, waits)
+        if rates:
+            self._new.setdefault(query.name, []).extend(rates)
 
     def step(self, now: WallMs) -> list[FitFound]:
         """A second or some have passed; the models that were fitted meanwhile are in use from now on."""
