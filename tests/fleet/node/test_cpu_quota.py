@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import psutil
 import pytest
 
 from headway.fleet.node.machine import MachineGauge, agent_seconds
@@ -80,6 +81,22 @@ def test_a_node_that_is_put_into_a_container_tells_of_it_from_then_on(tmp_path: 
     between = gauge.read()
     assert between.cores == 0.5 and between.own_load == 1.0
     assert between.load_average == 0.0, "not the machine's, of which it has a part only"
+
+
+def test_what_others_do_outside_a_container_is_forgotten_when_a_node_is_put_into_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds, busy = [100.0], [0.0]
+    times = psutil.cpu_times()
+    monkeypatch.setattr(psutil, "cpu_times", lambda: times._replace(user=times.user + busy[0]))
+    gauge = MachineGauge(clock=lambda: seconds[0], quota=CpuQuota(tmp_path / "self", tmp_path / "mounts"))
+    for _ in range(5):
+        seconds[0], busy[0] = seconds[0] + 1, busy[0] + 1.5
+        outside = gauge.read()
+    assert outside.foreign == pytest.approx(1.2, rel=0.1)
+    second_version(tmp_path, "50000 100000", 1_000_000)
+    seconds[0] += 1
+    assert gauge.read().foreign == 0.0
     assert gauge.read().load_average >= 0
 
 

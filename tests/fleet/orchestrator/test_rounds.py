@@ -1,16 +1,17 @@
 """Rings filled from statuses, and both halves of the placement question asked of them."""
 
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from fleet.orchestrator.loaded_fleet import REVISION, LoadedFleet, at_once, record
-from headway.fleet.moves.record import EndedMove, MoveRecord, Outcome
+from headway.fleet.moves.record import EndedMove, MoveRecord, Outcome, Step
 from headway.fleet.node.wire import HostedQuery, MachineFigures, NodeStatus
 from headway.fleet.orchestrator.launching import LaunchCandidate
-from headway.fleet.orchestrator.loads import FleetLoads
+from headway.fleet.orchestrator.loads import FleetLoads, RowCost
 from headway.fleet.orchestrator.views import COOL_MS, FleetSeen, hosts
 from headway.model.placement import Placements, RequestMove
 from headway.model.time import WallMs
@@ -90,6 +91,12 @@ def test_nodes_of_a_move_are_moving_then_cool_down_and_who_is_silent_is_not_read
     cooling = FleetSeen(fleet.now, frozenset({"n1", "n2"}), fleet.heard, (record("a", "n2", ended=ended),))
     later = FleetSeen(WallMs(fleet.now + COOL_MS), frozenset({"n1"}), fleet.heard, (record("a", "n2", ended=ended),))
     assert [hosts(moving, {})[name].node.moving for name in ("n1", "n2")] == [True, True]
+    for step, left in ((Step.DRAINING, True), (Step.FORWARD, False), (Step.HOME, True)):
+        there = FleetSeen(
+            fleet.now, frozenset({"n1", "n2"}), fleet.heard, (record("a", "n2", move=replace(move, step=step)),)
+        )
+        told = [hosts(there, {})[name].node.moving for name in ("n1", "n2")]
+        assert told == [left, True], "a query that has left its source keeps that from nothing"
     assert hosts(cooling, {})["n2"].node.cooling_until == fleet.now + COOL_MS
     assert hosts(later, {})["n1"].node.cooling_until == 0 and not hosts(later, {})["n1"].node.ready
 
@@ -121,6 +128,47 @@ def test_a_second_more_or_less_than_have_passed_is_no_gap() -> None:
         sequence, now = sequence + seconds, WallMs(now + 1_000 * passed)
         told = HostedQuery("a", 1, "at the gate", now, rows=50 * sequence, busy_ms=50 * sequence, rates=(50.0,) * 20)
         loads.hear(NodeStatus("n1", "run", "0", sequence, now, machine, (told,)), now)
+        loads.step(now)
+    ring = loads.ring("a", now)
+    assert ring is not None and ring.values == pytest.approx(0.05)
+
+
+def test_a_query_that_reads_its_windows_at_their_ends_has_the_ring_of_one_that_reads_at_once() -> None:
+    """Rows are counted when a batch ends: a forecast of these counts is nothing in one second and too much in the next."""
+    loads, now, rates = FleetLoads(lambda *given: Future()), WallMs(1_000_000), tuple[float, ...]()
+    rings = []
+    for second in range(1, 121):
+        now, rates = WallMs(now + 1_000), (*rates, 0.0 if second % 10 else 1_400.0)[-60:]
+        rows = 1_400 * (second // 10)
+        told = HostedQuery("a", 1, "at the gate", now, rows=rows, busy_ms=rows, rates=rates)
+        loads.hear(NodeStatus("n1", "run", "0", second, now, MachineFigures(0.1, 1.0, 0.5, 0.0, 0.0, 0.3), (told,)), now)
+        loads.step(now)
+        if (ring := loads.ring("a", now)) is not None:
+            rings.append(float(ring.values.mean()))
+    assert len(rings) == 101 and rings == pytest.approx([0.14] * 101, rel=0.01)
+
+
+def test_what_a_query_costs_is_known_from_the_first_word_of_it() -> None:
+    """An orchestrator that has just begun would take a node for empty until each of its queries has run a batch."""
+    loads, now, rates = FleetLoads(at_once), WallMs(1_000_000), (*[0.0] * 9, 1_400.0) * 5
+    told = HostedQuery("a", 1, "at the gate", now, commits=100, rows=140_000, busy_ms=280_000, rates=(*rates, 0.0))
+    loads.hear(NodeStatus("n1", "run", "0", 51, now, MachineFigures(0.1, 1.0, 0.5, 0.0, 0.0, 0.3), (told,)), now)
+    loads.step(now)
+    ring = loads.ring("a", now)
+    assert ring is not None and ring.values == pytest.approx(0.28)
+    mean = RowCost(100_000.0, 200_000.0).weighing(100)
+    assert mean.ms_per_row == 2 and mean.after(1_000.0, 10_000.0).ms_per_row == pytest.approx(2.8, rel=0.01)
+
+
+def test_what_is_prepared_elsewhere_does_not_silence_the_query_that_runs() -> None:
+    loads, now = FleetLoads(at_once), WallMs(1_000_000)
+    machine = MachineFigures(0.1, 1.0, 0.5, 0.0, 0.0, 0.3)
+    ahead = HostedQuery("a", 2, "prepared", now)
+    for second in range(1, 20):
+        now = WallMs(now + 1_000)
+        told = HostedQuery("a", 1, "at the gate", now, rows=50 * second, busy_ms=50 * second, rates=(50.0,) * second)
+        loads.hear(NodeStatus("n2", "run", "0", second, now, machine, (ahead,)), now)
+        loads.hear(NodeStatus("n1", "run", "0", second, now, machine, (told,)), now)
         loads.step(now)
     ring = loads.ring("a", now)
     assert ring is not None and ring.values == pytest.approx(0.05)

@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
@@ -66,13 +66,15 @@ def broken(rt, spark):
 class NodeProcess:
     """A node with a JVM of its own; both are one group of processes."""
 
-    def __init__(self, name: str, work: Path, *options: str) -> None:
+    def __init__(self, name: str, work: Path, *options: str, env: Mapping[str, str] | None = None) -> None:
         self.name, self.work = name, work
         (work / "token").write_text(TOKEN)
         words = [sys.executable, str(Path(__file__).with_name("node_child.py")), "--name", name]
         words += ["--token-file", str(work / "token"), "--memory", "512m", "--journal", str(work / f"{name}.db"), *options]
         self.log = (work / f"{name}.log").open("ab")
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=self.log, text=True, start_new_session=True)
+        self.process = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=self.log, text=True, start_new_session=True, env=env
+        )
         self.url = ""
 
     def ready(self) -> "NodeProcess":
@@ -128,14 +130,14 @@ class NodeProcess:
 class Fleet:
     """Two nodes over one folder of checkpoints."""
 
-    def __init__(self, work: Path) -> None:
+    def __init__(self, work: Path, *options: str, env: Mapping[str, str] | None = None) -> None:
         self.work, self.sink, self.file = work, work / "sink.db", work / "pipeline.py"
         self.file.write_text(PIPELINE.format(sink=str(self.sink), rows=ROWS, keys=KEYS))
         with sqlite3.connect(self.sink) as db:
             db.execute("pragma journal_mode=wal")
             db.execute("create table panes (query text, batch int, end_ms int, key int, n int, low int, high int)")
             db.execute("create table history (query text, batch int, epoch int, n int)")
-        made = [NodeProcess(name, work) for name in ("a", "b")]
+        made = [NodeProcess(name, work, *options, env=env) for name in ("a", "b")]
         self.a, self.b = (node.ready() for node in made)
 
     def folder(self, query: str, epoch: int) -> str:

@@ -67,7 +67,9 @@ class MachineGauge:
         bandwidth = max(0.0, (now.sent - before.sent) / passed) if passed > 0 else 0.0
         alike = now.limited == before.limited  # else the counters are of two different things
         own_load = _share(now.own - before.own, now.used - before.used) if alike else 1.0
-        if alike and passed > 0:
+        if not alike:  # what others do beside a container is no concern of it
+            self._foreign = 0.0
+        elif passed > 0:
             busy = max(0.0, (now.used - before.used + now.held - before.held) / passed)
             old = math.exp(-passed / RECENT_S)
             self._foreign = old * self._foreign + (1 - old) * busy * (1 - own_load)

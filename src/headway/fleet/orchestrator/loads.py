@@ -12,10 +12,12 @@ from time import thread_time
 
 import numpy as np
 
+from headway.estimate.arrivals import QueryArrivals
 from headway.estimate.fitting import Fit, fit
 from headway.estimate.forecast import Forecaster, ForecastSettings
 from headway.estimate.rings import REFERENCE_BYTES, fill
 from headway.fleet.node.wire import HostedQuery, NodeStatus
+from headway.fleet.orchestrator.translate import NOT_RUNNING
 from headway.model.arrays import Floats
 from headway.model.placement import Computations
 from headway.model.ring import NEPTUNE, Ring, Rings, RingShape
@@ -57,6 +59,11 @@ class RowCost:
     def after(self, rows: float, busy_ms: float) -> "RowCost":
         return RowCost(MEMORY * self.rows + max(0.0, rows), MEMORY * self.busy_ms + max(0.0, busy_ms))
 
+    def weighing(self, batches: int) -> "RowCost":
+        """The same cost, out of so many batches, with the weight that they would have if they had come one by one."""
+        share = (1 - MEMORY**batches) / (1 - MEMORY) / batches if batches > 0 else 1.0
+        return RowCost(share * self.rows, share * self.busy_ms)
+
     @property
     def ms_per_row(self) -> float:
         """0 where no row has been seen: nothing is known of its use then."""
@@ -74,14 +81,31 @@ class QuerySeen:
     bytes_per_row: float
     at: WallMs
     cost: RowCost = RowCost()
+    arrivals: QueryArrivals = QueryArrivals()
 
-    def told(self, node: str, query: HostedQuery, now: WallMs) -> "QuerySeen":
-        """With the next that is told. Another life has counters of its own, which begin with 0."""
+    def told(self, node: str, query: HostedQuery, now: WallMs, fresh: int, waits: bool) -> tuple["QuerySeen", list[float]]:
+        """With the next that is told, and how fast rows came in the last of its seconds, so many, as far as that is known.
+
+        Another life has counters of its own, which begin with 0.
+        """
         same = (node, query.epoch) == (self.node, self.epoch)
         rows, busy = (query.rows - self.rows, query.busy_ms - self.busy_ms) if same else (query.rows, query.busy_ms)
         cost = self.cost.after(rows, busy) if rows > 0 else self.cost
         size = query.bytes_per_row or REFERENCE_BYTES
-        return QuerySeen(node, query.epoch, query.rows, query.busy_ms, size, now, cost)
+        arrivals, reads, took_s = self.arrivals if same else self.arrivals.elsewhere(), query.rates[-fresh:], 0.0
+        if same and (batches := len(reads) - reads.count(0.0)):
+            took_s = busy / 1000 / batches
+        arrivals, rates = arrivals.after(reads, waits, took_s)
+        seen = QuerySeen(node, query.epoch, query.rows, query.busy_ms, size, now, cost, arrivals)
+        return seen, rates
+
+    @classmethod
+    def first(cls, node: str, query: HostedQuery, now: WallMs, fresh: int, waits: bool) -> "QuerySeen":
+        """One that has run before anybody asked: it is known what its batches have cost, as the mean of them all, and how
+        they come, by the seconds before those that are fresh."""
+        cost = RowCost(float(query.rows), float(query.busy_ms)).weighing(query.commits)
+        arrivals, _ = QueryArrivals().after(query.rates[:-fresh], waits)
+        return cls(node, query.epoch, query.rows, query.busy_ms, REFERENCE_BYTES, now, cost, arrivals)
 
 
 class FleetLoads:
@@ -111,13 +135,19 @@ class FleetLoads:
             return
         self._sequence[status.node] = status.run, status.sequence
         for query in status.queries:
-            seen = self._seen.get(query.name)
-            if seen is not None and query.epoch < seen.epoch:
-                continue  # what is left of an earlier life
-            first = QuerySeen(status.node, query.epoch, query.rows, query.busy_ms, REFERENCE_BYTES, now)
-            self._seen[query.name] = (seen or first).told(status.node, query, now)
-            if query.rates:
-                self._new.setdefault(query.name, []).extend(query.rates[-fresh:])
+            if query.state not in NOT_RUNNING:  # what is prepared here runs elsewhere still
+                self._hear(status, query, fresh, now)
+
+    def _hear(self, status: NodeStatus, query: HostedQuery, fresh: int, now: WallMs) -> None:
+        seen = self._seen.get(query.name)
+        if seen is not None and query.epoch < seen.epoch:
+            return  # what is left of an earlier life
+        waits = query.state == "in a batch" or (query.due is not None and query.due <= status.at)
+        if seen is None:
+            seen = QuerySeen.first(status.node, query, now, fresh, waits)
+        self._seen[query.name], rates = seen.told(status.node, query, now, fresh, waits)
+        if rates:
+            self._new.setdefault(query.name, []).extend(rates)
 
     def step(self, now: WallMs) -> list[FitFound]:
         """A second or some have passed; the models that were fitted meanwhile are in use from now on."""
@@ -178,7 +208,7 @@ class FleetLoads:
         self._seen = {name: one for name, one in self._seen.items() if now - one.at < GONE_AFTER_MS}
         kept = [row for row, name in enumerate(self._names) if name in self._seen]
         known = set(self._names)
-        joining = [name for name in self._seen if name not in known]
+        joining = [name for name, one in self._seen.items() if name not in known and one.arrivals.rate is not None]
         if len(kept) < len(self._names) or joining:
             self._series = self._series.keep(np.array(kept, dtype=np.int64), [None] * len(joining))
             self._names = [*(self._names[row] for row in kept), *joining]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from headway.estimate.rings import stacked, total
-from headway.fleet.moves.record import QueryRecord
+from headway.fleet.moves.record import QueryRecord, Step
 from headway.fleet.node.wire import MachineFigures, NodeStatus
 from headway.model.placement import NEVER, Computations, HostView, NodeView
 from headway.model.ring import NEPTUNE, Ring, Rings, RingShape, no_load
@@ -47,9 +47,12 @@ class FleetSeen:
 
     @property
     def moving(self) -> frozenset[str]:
-        """Nodes that take part in a move."""
+        """Nodes that take part in a move. The source does until the query has left it: that the target must still prove
+        itself, which may take it until its next window ends, is nothing to wait for on an overloaded node.
+        """
         moves = [record.move for record in self.records if record.move is not None]
-        return frozenset(name for move in moves for name in (move.source, move.target))
+        sources = [move.source for move in moves if move.step is not Step.FORWARD]
+        return frozenset((*sources, *(move.target for move in moves)))
 
     @property
     def cooling(self) -> dict[str, WallMs]:

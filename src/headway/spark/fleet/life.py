@@ -75,8 +75,11 @@ class HostedLife:
         return any(raised)
 
     def told(self, seen: QueryStatus | None) -> HostedQuery:
-        """How it stands; `seen` is what the runtime says of the query."""
-        if not self.serving or seen is None:
+        """How it stands; `seen` is what the runtime says of the query.
+
+        One that was drained tells of its last batch still: it ended in the moment after that, and no status may have told.
+        """
+        if seen is None or not (self.serving or self.state == "drained"):
             return HostedQuery(
                 self.name, self.epoch, self.state, self.since, self.folder, self.file, self.error, batch=self.batch,
                 bytes_per_row=self.bytes_per_row,
@@ -87,7 +90,8 @@ class HostedLife:
             self.swept = int(seen.swept or 0)
             self.latency_ms = self.latency_ms if last is None else last.ended - self.swept
         return HostedQuery(
-            self.name, self.epoch, seen.state, seen.since, self.folder, self.file, seen.error,
+            self.name, self.epoch, seen.state if self.serving else self.state, seen.since if self.serving else self.since,
+            self.folder, self.file, seen.error if self.serving else self.error,
             commits=commits,
             batch=self.batch if last is None else last.number,
             rows=seen.rows - self.rows_before,

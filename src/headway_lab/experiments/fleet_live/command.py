@@ -10,7 +10,7 @@ from rich.table import Table
 
 from headway.cli import arguments
 from headway.errors import SettingError
-from headway_lab.experiments.fleet_live.run import ARMS, CALM_S, ArmPlan, play
+from headway_lab.experiments.fleet_live.run import ARMS, ArmPlan, play
 from headway_lab.experiments.fleet_live.scenes import Scenario
 from headway_lab.experiments.fleet_live.stage import FleetStage, StagePlan
 from headway_lab.harness import screen
@@ -18,7 +18,7 @@ from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest, origin
 from headway_lab.harness.options import LedgerOption, at_least
 
 EXPERIMENT = "fleet-live"
-START_S, BETWEEN_S = 75.0, 45.0
+START_S, BETWEEN_S = 75.0, 35.0
 SCENARIOS = get_args(Scenario)
 
 
@@ -28,6 +28,9 @@ def fleet(  # an argument for each option of the command
     seeds: Annotated[str, typer.Option(help="Each turns the nodes and the arms by one.")] = "1,2,3",
     seconds: Annotated[int, typer.Option(help="Of trouble, for each arm.")] = ArmPlan.seconds,
     judged: Annotated[int, typer.Option(help="So many of them, the last, are judged.")] = ArmPlan.judged,
+    steady: Annotated[
+        int, typer.Option(help="Seconds in place of those, for an arm in which nothing moves.")
+    ] = ArmPlan.steady,
     settle: Annotated[int, typer.Option(help="Seconds before the first arm, for the JVMs to get warm.")] = 30,
     resume: Annotated[bool, typer.Option(help="Pass over what this commit has in the ledger already.")] = True,
     ledger: LedgerOption = LEDGER,
@@ -39,12 +42,12 @@ def fleet(  # an argument for each option of the command
     chosen = _chosen("scenarios", scenarios, SCENARIOS), _chosen("arms", arms, ARMS)
     numbers, book = arguments.wholes("seeds", seeds, least=0), Ledger(ledger)
     at_least(1, judged=judged)
-    at_least(judged + 2, seconds=seconds)
+    at_least(judged + 2, seconds=seconds, steady=steady)
     at_least(0, settle=settle)
     turns = [
         (seed, plan, arm)
         for seed in numbers
-        for plan in (ArmPlan(scenario, seconds, judged) for scenario in chosen[0])
+        for plan in (ArmPlan(scenario, seconds, judged, steady) for scenario in chosen[0])
         for arm in _turned(chosen[1], seed)
         if not (resume and _has(book, _setting(plan), arm, seed))
     ]
@@ -57,7 +60,7 @@ def fleet(  # an argument for each option of the command
 
 
 def _measure(turns: Sequence[tuple[int, ArmPlan, str]], settle: int, book: Ledger) -> None:
-    expected = [START_S + settle, *(BETWEEN_S + CALM_S + plan.seconds for _, plan, _ in turns)]
+    expected = [START_S + settle, *(BETWEEN_S + plan.lasts(arm) for _, plan, arm in turns)]
     with screen.ProgressBar(expected) as bar:
         bar.begin("three nodes start, with twelve queries")
         with FleetStage(StagePlan(), lambda text: bar.say(text, 0.0)) as stage:

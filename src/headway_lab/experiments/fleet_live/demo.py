@@ -72,9 +72,10 @@ def _play(stage: FleetStage, story: FleetStory, policy: str, seconds: int) -> No
     screen.err.print(f"the fleet serves; {len(stage.queries)} queries start", highlight=False)
     stage.submit(played.places)
     stage.warm(SETTLE_S, lambda what, left_s: None)
-    stage.drain()
-    stage.decide_by(policy)
+    stage.rest()
     stage.limit(True)
+    stage.send(())
+    stage.decide_by(policy)
     with Live(console=screen.out, auto_refresh=False, transient=True) as live:
 
         def show(sample: FleetSample) -> None:
@@ -84,7 +85,6 @@ def _play(stage: FleetStage, story: FleetStory, policy: str, seconds: int) -> No
                     live.update(fleet_page.live(story), refresh=True)
 
         stage.watch.seen = show
-        stage.send(())
         _scene(story, "calm", CALM_S)
         stage.send(played.heavy)
         _scene(story, f"six queries on {stage.fleet.nodes[0]} wake up", seconds)

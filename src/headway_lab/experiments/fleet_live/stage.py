@@ -107,10 +107,13 @@ class FleetStage:
         """These queries get many rows, the others few."""
         self.feed.send({query: self.plan.heavy if query in heavy else self.plan.light for query in self.queries})
 
-    def drain(self) -> None:
-        """Nothing more is sent, and what was sent is read."""
+    def rest(self, places: Mapping[str, str] | None = None) -> None:
+        """Nothing more is sent, nothing moves any more but to these places, and what was sent is read."""
         self.limit(False)
         self.feed.send({})
+        self.decide_by(KEEPS_STILL)
+        if places is not None:
+            self.fleet.arrange(places)
         wait_until(lambda: self.watch.read >= self.feed.total, DRAIN_S)
 
     def warm(self, seconds: float, say: Say) -> None:

@@ -51,13 +51,9 @@ class StagedFleet:
             self._await(lambda: _serving(client) == dict(places), SERVE_S, "all queries serve")
 
     def arrange(self, places: Mapping[str, str]) -> None:
-        """Every query where it is wanted, by moves; nothing else moves meanwhile."""
-        self.decide_by(KEEPS_STILL)
+        """Every query where it is wanted, by moves. Only where nothing moves by itself."""
         with self._client() as client:
-            for query, node in _serving(client).items():
-                if places[query] != node:
-                    client.ask("move", MoveWanted(secrets.token_hex(8), query, places[query]))
-            self._await(lambda: _serving(client) == dict(places), MOVE_S, "all queries are where they are wanted")
+            self._await(lambda: arranged(client, places), MOVE_S, "all queries are where they are wanted")
 
     def _client(self) -> FleetClient:
         return FleetClient(self.started.orchestrators, self.started.token)
@@ -65,6 +61,17 @@ class StagedFleet:
     def _await(self, true: Callable[[], bool], seconds: float, what: str) -> None:
         if not wait_until(true, seconds):
             raise HeadwayError(f"not within {seconds:g} s: {what}")
+
+
+def arranged(client: FleetClient, places: Mapping[str, str]) -> bool:
+    """Whether every query is where it is wanted; moves are asked for where one is not. One that is being moved still, since
+    the policy of the arm before wanted it, is asked for when that has ended: to be called again and again.
+    """
+    serving = _serving(client)
+    for query, node in serving.items():
+        if places[query] != node:
+            client.ask("move", MoveWanted(secrets.token_hex(8), query, places[query]))
+    return serving == dict(places)
 
 
 def _serving(client: FleetClient) -> dict[str, str]:

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 from typer.testing import CliRunner
@@ -11,11 +12,15 @@ from typer.testing import CliRunner
 from headway import pipeline
 from headway.cli.app import app
 from headway.errors import HeadwayError, SettingError
+from headway.fleet.fleet_client import FleetClient
+from headway.fleet.orchestrator.wire import FleetStanding, MoveWanted, QueryStanding
+from headway.model.time import WallMs
 from headway_lab.experiments.fleet_live import page, queries, run
 from headway_lab.experiments.fleet_live.feed import RowFeed
 from headway_lab.experiments.fleet_live.scenes import scene
 from headway_lab.experiments.fleet_live.slices import PREFIX, CoreSlices
 from headway_lab.experiments.fleet_live.stage import StagePlan
+from headway_lab.experiments.fleet_live.staged_fleet import arranged
 from headway_lab.experiments.fleet_live.story import FleetStory
 from headway_lab.experiments.fleet_live.watch import FleetMove, FleetSample, SinkWindow, wait_until
 from headway_lab.harness import screen
@@ -62,6 +67,8 @@ def test_groups_are_limited_and_removed_in_both_versions(tmp_path: Path) -> None
     (second / f"{PREFIX}1-n1").mkdir()  # of a run that was killed
     one, two = CoreSlices(["n1", "n2"], 0.6, first), CoreSlices(["n1"], 0.6, second)
     assert limits(first) == {"n1": "-1", "n2": "-1"} and limits(second) == {"n1": "max 50000"}
+    weighed = [{file.name: file.read_text() for file in mounts.rglob("cpu.[sw]*")} for mounts in (first, second)]
+    assert weighed == [{"cpu.shares": "16384"}, {"cpu.weight": "1600"}], "others who are busy take nothing of them"
     one.limit(True)
     two.limit(True)
     assert limits(first) == {"n1": "30000", "n2": "30000"} and limits(second) == {"n1": "30000 50000"}
@@ -92,6 +99,32 @@ def test_scenes_are_those_of_the_paper() -> None:
     assert disturbed.awake and disturbed.heavy == crowded.heavy
 
 
+class MovingFleet:
+    """Answers as a primary does: a query that was asked for is on its way for so many looks."""
+
+    def __init__(self, homes: dict[str, str], on_the_way: dict[str, int]) -> None:
+        self.homes, self.left, self.asked = homes, on_the_way, list[tuple[str, str]]()
+
+    def standing(self) -> FleetStanding:
+        told = []
+        for name, node in self.homes.items():
+            left = self.left[name] = max(0, self.left.get(name, 0) - 1)
+            told.append(QueryStanding(name, "p.py", 1, "trial" if left else "serving", node, 1, move="to" if left else None))
+        return FleetStanding("o1", True, None, WallMs(0), queries=tuple(told))
+
+    def ask(self, action: str, wanted: MoveWanted) -> None:
+        assert action == "move" and not self.left.get(wanted.query), "a query that is being moved takes no other move"
+        self.asked.append((wanted.query, wanted.node))
+        self.homes[wanted.query], self.left[wanted.query] = wanted.node, 3
+
+
+def test_every_query_is_where_an_arm_begins_also_one_that_was_being_moved_when_the_last_one_ended() -> None:
+    fleet = MovingFleet({"q01": "n1", "q02": "n2", "q03": "n3"}, {"q02": 4})
+    places = {"q01": "n2", "q02": "n1", "q03": "n3"}
+    looks = [arranged(cast(FleetClient, fleet), places) for _ in range(8)]
+    assert looks[-1] and not looks[0] and fleet.homes == places and sorted(fleet.asked) == [("q01", "n2"), ("q02", "n1")]
+
+
 def test_policies_get_the_times_of_the_stage() -> None:
     plan = StagePlan(cool_down_ms=1, rest_ms=2)
     assert plan.policy("never-move") == "never-move" and plan.policy("random") == "random:cool_down_ms=1,rest_ms=2"
@@ -111,6 +144,15 @@ def samples(seconds: int) -> list[FleetSample]:
             FleetSample(1_000 * second, 600 * second, read, {"n1": 2.0, "n2": 1.0 if second < 20 else 2.0}, homes, out)
         )
     return made
+
+
+def test_arms_begin_with_a_window_and_last_as_long_as_something_can_move() -> None:
+    plan = run.ArmPlan("internal", seconds=70, steady=40)
+    assert {arm: plan.lasts(arm) for arm in run.ARMS[:3]} == {"near-ideal": 40, "never-move": 40, "prediction-rings": 70}
+    assert run.ArmPlan("internal", seconds=35, steady=40).lasts("never-move") == 35
+    for at_ms in (1_000_000, 1_000_001, 1_005_999, 1_006_000, 1_006_001):
+        waited = run.calm_s(at_ms, 10_000)
+        assert run.CALM_S <= waited < run.CALM_S + 10 and (at_ms + 1000 * waited) % 10_000 == pytest.approx(0)
 
 
 def test_an_arm_is_judged_by_its_last_part() -> None:
