@@ -59,7 +59,7 @@ def test_a_start_that_is_no_move_ends_no_outage() -> None:
 
 def moved(outages: Outages, query: str, epoch: int, ms: int, **parts_ms: float) -> None:
     outages.hear(told("drain", epoch, 1_007, stood=1_000, query=query), moving=True)
-    outages.hear(told("start", epoch + 1, 1_000 + ms, query=query, **parts_ms), moving=True)
+    outages.hear(replace(told("start", epoch + 1, 1_000 + ms, query=query), parts_ms=parts_ms), moving=True)
 
 
 def test_the_slack_that_a_move_waits_for_is_learnt_from_the_moves_before() -> None:
