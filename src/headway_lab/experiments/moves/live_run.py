@@ -98,7 +98,10 @@ def move_often(
             _quiet(seen, plan.quiet_s // 2)
             step("stopping")
             for name in load.names:
-                fleet.stop(name)
+                try:
+                    fleet.stop(name)
+                except HeadwayError as error:
+                    seen.wrong.append(str(error))
             seen.batches = [cost for journal in fleet.journals("n") for cost in _costs(journal)]
             seen.state_rows = max(_state(journal, load.names[0]) for journal in fleet.journals("n"))
         seen.windows = sink.windows()
