@@ -87,6 +87,10 @@ def test_the_first_batch_goes_on_from_what_was_read_ahead_and_from_what_has_come
     assert loaded_ahead(spark, held, str(target), str(source), batch) == 2
     assert loaded(spark, target, run) == {0, 1}
     shutil.copytree(source, target, dirs_exist_ok=True)
+    if spark.conf.get(SETTING) == HDFS:  # whoever looked for these versions in files would not find them
+        for old in [path for n in (0, 1) for path in (target / "state" / "0" / str(n)).glob("[0-9]*.*")]:
+            if int(old.name.partition(".")[0]) <= batch + 1:
+                old.unlink()
     assert held.claim()
     query = held.go_on()
     try:
