@@ -63,6 +63,12 @@ class HeldStart:
             claimed, self._claimed = self._claimed, True
             return self._waits and not claimed
 
+    @property
+    def query(self) -> Any:
+        """Spark's own, in the JVM, as it waits; None if it is not known there."""
+        id = self._doorstep.id
+        return None if id is None else self._spark._jsparkSession.streams().get(id)
+
     def go_on(self) -> Any:
         """Spark's query. What its start raises is raised here."""
         if not self._no_longer_waits():
@@ -74,8 +80,7 @@ class HeldStart:
         """It has read nothing, and will not. Once it has gone on, this changes nothing."""
         if not self._no_longer_waits():
             return
-        id = self._doorstep.id
-        query = None if id is None else self._spark._jsparkSession.streams().get(id)
+        query = self.query
         if query is None:
             self._doorstep.open.set()
             return

@@ -4,7 +4,6 @@ import pytest
 
 from headway.errors import HeadwayError
 from headway.fleet.moves.folders import CopyBasis, FolderSeen, copy_basis
-from headway.fleet.moves.moment import DrainMoment
 
 OLD = FolderSeen("e1", True, planned=7, committed=7)
 
@@ -41,9 +40,3 @@ def test_the_first_of_all_begins_from_nothing_and_nobody_else_does() -> None:
     assert copy_basis("q", [], fresh=True) == copy_basis("q", [FolderSeen("e1", False)], fresh=True) == CopyBasis(None, -1)
     with pytest.raises(HeadwayError, match=r"query 'q': none of its checkpoints is there \(e1\)"):
         copy_basis("q", [FolderSeen("e1", False)], fresh=False)
-
-
-def test_a_query_is_drained_when_nothing_is_wanted_of_it_or_when_the_wait_has_been_long() -> None:
-    moment = DrainMoment(outage_ms=1_000, patience_ms=10_000)
-    assert moment.good(slack_ms=1_000, waited_ms=0) and not moment.good(slack_ms=999, waited_ms=9_999)
-    assert moment.good(slack_ms=-50, waited_ms=10_000) and moment.good(slack_ms=-50, waited_ms=0, at_once=True)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from headway.fleet.moves import messages as m
+from headway.fleet.moves.moment import DrainMoment
 from headway.fleet.moves.record import FleetIncarnation, MoveRecord, Phase, QueryRecord, Revision, Step
 from headway.fleet.moves.wanted import instructions
 from headway.fleet.node.machine import MachineGauge
@@ -59,6 +60,9 @@ def test_a_drain_breaks_a_batch_off_only_when_it_must(at_once: bool, limit: int)
     command = command_of(m.DrainQuery("q", 7, "m1", 4, 5, at_once), "r1", CONTEXT)
     assert (command.action, command.epoch, command.next_epoch, command.timeout_ms) == ("drain", 4, 5, limit)
     assert (command.slack_ms > 0) == (not at_once)
+    patient = replace(CONTEXT, moment=DrainMoment(slack_ms=120, patience_ms=900))
+    learnt = command_of(m.DrainQuery("q", 7, "m1", 4, 5, at_once), "r1", patient)
+    assert (learnt.slack_ms, learnt.patience_ms) == (0 if at_once else 120, 900)
 
 
 def test_what_was_told_of_the_drain_goes_to_who_takes_over_and_no_further() -> None:

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,8 @@ def test_a_query_goes_on_exactly_from_the_least_of_its_checkpoint(
     before = folder_of(store, f"{root}/i-1").sizes()
     taken = made.complete([f"{root}/i-0", f"{root}/i-1"])
     assert taken.origin == f"{root}/i-1" and taken.batch == taken.begun and taken.files < len(before)
+    assert made.continues(taken) and not made.continues(replace(taken, origin=f"{root}/i-0"))
+    assert not made.continues(replace(taken, batch=0))  # what is in memory would be ahead of it
     assert folder_of(store, f"{root}/i-1").sizes() == before
     books.checkpoint = f"{root}/i-2"
     books.comes("second", hour=10, rows=100)

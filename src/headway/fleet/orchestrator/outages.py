@@ -5,11 +5,14 @@ the query stands at the target and may run its first. What a query waits for bec
 source and target are different machines, their clocks are compared: what these differ by is in the figure.
 """
 
+from collections import deque
 from dataclasses import dataclass
 
+from headway.fleet.moves.moment import DrainMoment
 from headway.fleet.node.wire import CommandReceipt
 from headway.model.time import WallMs
 
+REMEMBERED = 6  # outages, of the fleet or of a query
 BUILDING = ("build", "lease", "fence", "copy", "partitions", "start", "gate")  # of a take and a start
 
 
@@ -34,6 +37,12 @@ class Outages:
         self._stood: dict[str, tuple[int, WallMs]] = {}  # epoch, and when
         self._parts: dict[str, dict[str, float]] = {}
         self._known: dict[str, MoveOutage] = {}
+        self._past: deque[MoveOutage] = deque(maxlen=REMEMBERED)
+        self._past_of: dict[str, deque[MoveOutage]] = {}
+
+    def moment(self, query: str) -> DrainMoment:
+        """By its own outages before; by the fleet's, as long as it had none."""
+        return DrainMoment.after([outage.ms for outage in self._past_of.get(query) or self._past])
 
     def of(self, query: str) -> MoveOutage | None:
         return self._known.get(query)
@@ -62,4 +71,8 @@ class Outages:
         lasted = told.at - stood[1]
         way = round(max(0.0, lasted - sum(parts.values())), 3)
         self._known[query] = found = MoveOutage(query, told.epoch, lasted, {**parts, "on the way": way})
+        # The way home, and a state that is rewritten, say nothing of how long a move takes as a rule.
+        if told.epoch == stood[0] + 1 and "partitions" not in parts:
+            self._past.append(found)
+            self._past_of.setdefault(query, deque(maxlen=REMEMBERED)).append(found)
         return found

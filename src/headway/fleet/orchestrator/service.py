@@ -169,7 +169,8 @@ class OrchestratorService(MessageThread[Posted]):
                     self.post(NodeAnswered(node, Prepared(instruction.query, instruction.move)))
                 elif known is not None and record is not None and leader is not None:
                     drained = self._fleet.drained.get(instruction.query)
-                    context = QueryContext.of(record, self._places, drained)
+                    moment = self._outages.moment(instruction.query)
+                    context = QueryContext.of(record, self._places, drained, moment)
                     self._of_hands.dispatch.send(leader, node, known.address, instruction, context)
             case AskAnswered(id, accepted, line):
                 for answer in self._asks.pop(id, ()):

@@ -35,7 +35,6 @@ from headway.fleet.orchestrator.messages import HostedIncarnation, NodeReport
 from headway.model.experience import Experience
 
 BATCH_MS = 60_000  # for the batch that runs when its query is drained: then it is broken off, and the next one runs it again
-PATIENCE_MS = 3_000  # for a good moment: queries of short windows have none that is long enough
 NOT_RUNNING = ("prepared", "taken", "drained", "failed", "ended")  # what a node may say of a query that it does not run
 OUTDATED_SCHEMA, UNKNOWN, WRONG_TOKEN = 409, 404, 401  # how a node refuses to listen
 
@@ -48,11 +47,18 @@ class QueryContext:
     next_epoch: int = 1
     lineage: tuple[str, ...] = ()
     drained: CommandReceipt | None = None  # what the node has told that drained it last
+    moment: DrainMoment = DrainMoment()
 
     @classmethod
-    def of(cls, record: QueryRecord, places: str, drained: CommandReceipt | None = None) -> "QueryContext":
+    def of(
+        cls,
+        record: QueryRecord,
+        places: str,
+        drained: CommandReceipt | None = None,
+        moment: DrainMoment = DrainMoment(),  # noqa: B008
+    ) -> "QueryContext":
         here = () if record.here is None else (record.here.folder,)
-        return cls(places, record.top + 1, tuple(dict.fromkeys((*record.lineage, *here))), drained)
+        return cls(places, record.top + 1, tuple(dict.fromkeys((*record.lineage, *here))), drained, moment)
 
     @property
     def experience(self) -> Experience | None:
@@ -82,10 +88,10 @@ def command_of(told: Instruction, request: str, context: QueryContext) -> NodeCo
                 partitions=partitions,
             )  # fmt: skip
         case DrainQuery(epoch=epoch, next_epoch=raised, at_once=at_once):
-            moment = DrainMoment(patience_ms=PATIENCE_MS)
+            moment = context.moment.at_once if at_once else context.moment
             return NodeCommand(
                 request, "drain", query, epoch, version=version, next_epoch=raised, timeout_ms=0 if at_once else BATCH_MS,
-                slack_ms=0 if at_once else moment.outage_ms, patience_ms=moment.patience_ms,
+                slack_ms=moment.slack_ms, patience_ms=moment.patience_ms,
             )  # fmt: skip
         case ResumeQuery(epoch=epoch):
             return NodeCommand(request, "resume", query, epoch, version=version)

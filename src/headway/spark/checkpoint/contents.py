@@ -61,6 +61,11 @@ def _offsets(folder: Folder, batch: int) -> dict[str, Any]:
     return _logged(folder, f"offsets/{batch}")[1]
 
 
+def logged_conf(folder: Folder, batch: int) -> dict[str, str]:
+    """Settings that a run which goes on from this batch keeps, whatever its session says."""
+    return dict(_offsets(folder, batch).get("conf") or {})
+
+
 def _logged(folder: Folder, name: str) -> tuple[int, dict[str, Any]]:
     """A file of Spark's logs: its version in the first line, a table in the second. Empty if it cannot be read."""
     lines = (folder.read(name) or "").splitlines()

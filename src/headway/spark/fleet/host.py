@@ -16,6 +16,7 @@ from headway.spark.fleet.incarnation import TakenOver, check_spread, deleted, re
 from headway.spark.fleet.life import HostedLife, wall_now
 from headway.spark.fleet.lives import HostedLives
 from headway.spark.fleet.moments import await_gate, await_moment
+from headway.spark.fleet.state_ahead import loaded_ahead
 from headway.spark.gauge import DriverGauge
 from headway.spark.lease import default_fs, local_path
 from headway.spark.runtime import Runtime
@@ -90,7 +91,12 @@ class RuntimeHost:
         if life.made.named and command.partitions is None:
             with times.of("hold"):
                 life.held = self._rt.launch.hold(life.ready)
-        return _done(command, life, f"its plan is built, and {ahead} bytes are copied ahead", copied_bytes=ahead)
+        because = f"its plan is built, and {ahead} bytes are copied ahead"
+        if life.held is not None and life.made.ahead_of is not None:
+            with times.of("load"):
+                loaded = loaded_ahead(self._spark, life.held, life.folder, *life.made.ahead_of)
+            because += f", the state of {loaded} partitions is in memory" if loaded else ""
+        return _done(command, life, because, copied_bytes=ahead)
 
     def _take(self, command: NodeCommand, times: PartTimes) -> CommandReceipt:
         with times.of("build"):
@@ -180,6 +186,8 @@ class RuntimeHost:
             fenced = life.raise_epoch(life.epoch)
         with times.of("copy"):
             taken = life.made.copied(command.origins, command.batch)
+        if not life.made.continues(taken):
+            life.let_go()  # what its run has in memory is not of what it goes on from: it starts anew
         if command.partitions is not None:
             with times.of("partitions"):
                 taken = life.made.spread(command.partitions, taken)

@@ -52,6 +52,7 @@ class IncarnationFolder:
         """Raises a HeadwayError if another process makes this folder, or has made it."""
         self._spark, self.place, self._mark = spark, place, mark
         self._folder = folder_of(spark, place)
+        self.ahead_of: tuple[str, int] | None = None  # whose state is here before it is taken over, and of which batch
         if not self._folder.put(MARK, mark.text, new=True):
             found = mark_in(self._folder.read(MARK))
             if found is None or not found.is_of(mark):
@@ -63,12 +64,14 @@ class IncarnationFolder:
         found = newest_complete(self._spark, origins)
         if found is None:
             return 0
-        _, origin = found
+        named, origin = found
         there, have = origin.sizes(), self._folder.sizes()
         with contextlib.suppress(IncompleteCopy, OSError, Py4JJavaError):  # Spark tidies up in a folder that is in use
-            files = least(there, partial(_shared, origin), frozenset(have)).files
-            state = [name for name in files if name.startswith("state/")]
+            plan = least(there, partial(_shared, origin), frozenset(have))
+            state = [name for name in plan.files if name.startswith("state/")]
             self._copy(origin, {name: there[name] for name in (QUERY_ID, *state) if name in there}, have)
+            if plan.batch is not None and not plan.missing:
+                self.ahead_of = named, plan.batch
             return sum(there[name] for name in state)
         return 0
 
@@ -76,6 +79,13 @@ class IncarnationFolder:
     def named(self) -> bool:
         """The query's id is there, by which Spark knows it."""
         return QUERY_ID in self._folder.names()
+
+    def continues(self, taken: TakenOver) -> bool:
+        """Whether what was copied ahead, if anything was, is an earlier state of what was taken over."""
+        if self.ahead_of is None:
+            return True
+        origin, batch = self.ahead_of
+        return taken.origin == origin and taken.batch is not None and taken.batch >= batch
 
     def refuse_used(self, origins: Iterable[str]) -> None:
         """Raises a HeadwayError if a query still runs on what would be taken over."""

@@ -13,7 +13,7 @@ from headway_lab.harness import screen
 from headway_lab.harness.ledger import LEDGER, Ledger, Record
 from headway_lab.harness.options import FolderOption, LedgerOption, at_least
 
-UP_S, MOVE_S, UPGRADE_S, STOP_S = 60.0, 7.0, 12.0, 10.0  # what each takes, by experience
+UP_S, MOVE_S, UPGRADE_S, STOP_S = 40.0, 6.0, 12.0, 10.0  # what each takes, by experience
 
 
 def moves(
@@ -23,7 +23,8 @@ def moves(
     provider: Annotated[str, typer.Option(help="rocksdb, rocksdb-changelog or hdfs.")] = "rocksdb",
     queries: Annotated[int, typer.Option(help="How many queries.")] = 3,
     nodes: Annotated[int, typer.Option(help="How many nodes, each a Spark application with one core.")] = 3,
-    quiet: Annotated[int, typer.Option(help="Seconds without a move, to compare with.")] = 20,
+    quiet: Annotated[int, typer.Option(help="Seconds without a move, to compare with; half as many after the moves.")] = 20,
+    warm: Annotated[int, typer.Option(help="At most so many seconds before, until windows come no earlier any more.")] = 60,
     memory: Annotated[str, typer.Option(help="Memory of each node's driver.")] = "512m",
     seed: Annotated[int, typer.Option(help="The number of this run: the ledger joins several.")] = 1,
     folder: FolderOption = None,
@@ -31,12 +32,12 @@ def moves(
 ) -> None:
     """Move queries under load between real nodes, with a real ZooKeeper, and compare what came out with the truth."""
     at_least(1, queries=queries, keys=keys, quiet=quiet)
-    at_least(0, moves=moves, upgrades=upgrades)
+    at_least(0, moves=moves, upgrades=upgrades, warm=warm)
     arguments.at_least("nodes", nodes, 2)
     load = MoveLoad(queries, nodes, keys, provider)
-    plan = MovePlan(moves, 2 * upgrades, quiet, arguments.memory(memory))
+    plan = MovePlan(moves, 2 * upgrades, quiet, warm, arguments.memory(memory))
     fill = patience_ms(load) / 1000 + 2 * SETTLED
-    steps = [UP_S, fill, quiet, *[MOVE_S] * moves, *[UPGRADE_S] * plan.upgrades, STOP_S]
+    steps = [UP_S, fill, warm / 2, quiet, *[MOVE_S] * moves, *[UPGRADE_S] * plan.upgrades, quiet / 2, STOP_S]
     with screen.ProgressBar(steps) as bar:
         bar.begin("starting")
 
@@ -46,7 +47,7 @@ def moves(
 
         seen = move_often(load, plan, bar.say, step, folder)
     figures = figures_of(seen)
-    setting = {"queries": queries, "nodes": nodes, "keys": keys, "moves": moves, "upgrades": plan.upgrades}
+    setting = {"queries": queries, "nodes": nodes, "keys": keys, "moves": moves, "upgrades": upgrades}
     record = Ledger(ledger).append(EXPERIMENT, provider, setting, seed, figures)
     screen.out.print(table(record))
     for fault in seen.wrong[:20]:
@@ -68,7 +69,9 @@ def table(record: Record) -> Table:
     rows = {
         "out of service": "out_ms", "99th percentile": "out_p99_ms", "longest": "out_max_ms", "first batch": "first_ms",
         "an ordinary batch": "ordinary_ms", "first over ordinary": "first_ratio",
-        "latest window, in batches": "later_batches", "keys, as seen": "state_rows", "from asked to done": "took_ms",
+        "windows while nothing moves": "quiet_ms", "the latest of them": "quiet_worst_ms",
+        "with a move later than that, in batches": "later_batches",
+        "keys, as seen": "state_rows", "from asked to done": "took_ms",
     }  # fmt: skip
     for said, name in rows.items():
         if name in record:

@@ -15,7 +15,7 @@ def figures_of(seen: MovesSeen) -> dict[str, Any]:
     """For the ledger."""
     out = [float(move.told.outage_ms) for move in seen.moves if move.told.outage_ms is not None and move.wanted == "done"]
     firsts = [pair for move in seen.moves if move.well and move.wanted == "done" and (pair := first_batch(seen, move))]
-    later = [later_batches(seen, move) for move in seen.moves]
+    later = [one for move in seen.moves if (one := later_batches(seen, move)) is not None]
     found: dict[str, Any] = {
         "moves": len(seen.moves),
         "well": sum(move.well for move in seen.moves),
@@ -24,11 +24,14 @@ def figures_of(seen: MovesSeen) -> dict[str, Any]:
         "state_rows": seen.state_rows,
         "heard": len(out),
         "took_ms": _middle([move.ended_ms - move.asked_ms for move in seen.moves]),
-        "later_batches": round(max(later, default=0.0), 3),
-        "later_in_time": sum(one <= 1.0 for one in later),
-        "quiet_worst_ms": max((w.late_ms for w in _within(seen, *seen.quiet)), default=0),
         "faults": seen.wrong[:5],
     }
+    quiet = [w.late_ms for w in _quiet(seen)]
+    if quiet:
+        found |= {"quiet_windows": len(quiet), "quiet_ms": _middle(quiet), "quiet_worst_ms": max(quiet)}
+    if later:
+        found |= {"later_batches": round(max(later), 3), "later_in_time": sum(one <= 1.0 for one in later)}
+        found["compared"] = len(later)
     if out:
         found |= {"out_ms": _middle(out), "out_p99_ms": _high(out), "out_max_ms": max(out), "parts_ms": parts(seen.moves)}
         found["outages_ms"] = [int(one) for one in out]
@@ -55,16 +58,17 @@ def first_batch(seen: MovesSeen, move: LiveMove) -> tuple[int, float] | None:
     return (first.took_ms, median(before[-20:])) if before else None
 
 
-def later_batches(seen: MovesSeen, move: LiveMove) -> float:
+def later_batches(seen: MovesSeen, move: LiveMove) -> float | None:
     """How much later than ever while nothing moved a window came, of any query, during and shortly after this move; in
-    batches of the query, by their median."""
+    batches of the query, by their median. None if a query has no windows to compare: then nothing is known."""
     found = 0.0
     for query in seen.load.names:
-        quiet = [w.late_ms for w in _within(seen, *seen.quiet) if w.query == query]
+        quiet = [w.late_ms for w in _quiet(seen) if w.query == query]
         during = [w.late_ms for w in _within(seen, move.asked_ms, move.ended_ms + AFTER_MS) if w.query == query]
         batch = [b.took_ms for b in _of(seen.batches, query)]
-        if quiet and during and batch:
-            found = max(found, (max(during) - max(quiet)) / max(1.0, median(batch)))
+        if not quiet or not during or not batch:
+            return None
+        found = max(found, (max(during) - max(quiet)) / max(1.0, median(batch)))
     return found
 
 
@@ -79,6 +83,10 @@ def _of(batches: Iterable[JournalBatch], query: str) -> list[JournalBatch]:
 
 def _within(seen: MovesSeen, begin_ms: int, end_ms: int) -> list[Any]:
     return [window for window in seen.windows if begin_ms <= window.at_ms <= end_ms]
+
+
+def _quiet(seen: MovesSeen) -> list[Any]:
+    return [window for stretch in seen.quiet for window in _within(seen, *stretch)]
 
 
 def _middle(values: Sequence[float]) -> float:

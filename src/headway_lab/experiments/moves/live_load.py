@@ -155,10 +155,10 @@ class MoveSink:
             found = db.execute("select version from history where query = ? order by rowid", (query,)).fetchall()
         return list(dict.fromkeys(version for (version,) in found))
 
-    def windows(self) -> list[WindowSeen]:
+    def windows(self, since_ms: int = 0) -> list[WindowSeen]:
         text = "select p.query, h.at_ms, p.end_ms from panes p join history h on p.query = h.query and p.batch = h.batch"
         with self._open() as db:
-            found = db.execute(f"{text} order by h.at_ms").fetchall()
+            found = db.execute(f"{text} where h.at_ms >= ? order by h.at_ms", (since_ms,)).fetchall()
         return [WindowSeen(query, at, at - end - 1_000 * self._load.patience_s(query)) for query, at, end in found]
 
     def faults(self, query: str) -> list[str]:

@@ -2,11 +2,12 @@
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headway.errors import HeadwayError
 from headway.fleet.orchestrator.wire import MoveProgress
 from headway_lab.experiments.moves.live_fleet import FleetOnTrial, fleet_on_trial
 from headway_lab.experiments.moves.live_load import LEAST_PATIENCE_S, MoveLoad, MoveSink, WindowSeen
@@ -16,6 +17,8 @@ from headway_lab.workloads.wall_clock import now_ms
 
 EXPERIMENT = "moves-live"
 SETTLED = 8  # windows of a query, until it counts as running
+WARM_LOOK_S = 10  # so long windows must come no later than before, until the JVMs count as warm
+WARMER = 0.8  # and by so much earlier they come while they are still being compiled
 AFTER = 3  # batches on the target before the next move
 AFTER_MS = 3_000  # for so long after its end, windows may be late because of a move
 
@@ -52,7 +55,7 @@ class MovesSeen:
     """All that was seen, to make figures of."""
 
     load: MoveLoad
-    quiet: tuple[int, int] = (0, 0)  # from when to when nothing moved
+    quiet: list[tuple[int, int]] = field(default_factory=list)  # from when to when nothing moved, before and after
     moves: list[LiveMove] = field(default_factory=list)
     windows: list[WindowSeen] = field(default_factory=list)
     batches: list[JournalBatch] = field(default_factory=list)
@@ -66,7 +69,8 @@ class MovePlan:
 
     moves: int = 100
     upgrades: int = 0  # every second one fails
-    quiet_s: int = 20
+    quiet_s: int = 20  # before the moves, and half as long after them
+    warm_s: int = 60  # at most
     memory: str = "512m"
 
 
@@ -82,29 +86,64 @@ def move_often(
                 fleet.submit(name, load.pipeline(sink.path), f"n{1 + number % load.nodes}")
             for name in load.names:
                 fleet.until(lambda name=name: sink.ends(name) >= SETTLED, f"{name} has put out {SETTLED} windows")  # type: ignore[misc]
+            step("until windows come no earlier any more")
+            _warm(load, sink, plan.warm_s)
             step("while nothing moves")
-            begun = now_ms()
-            time.sleep(plan.quiet_s)
-            seen.quiet = (begun, now_ms())
-            for number in range(plan.moves):
-                step(f"move {number + 1} of {plan.moves}{_last(seen)}")
-                seen.moves.append(_moved(fleet, load, number))
-                _settle(fleet, sink, seen.moves[-1])
-            for number in range(plan.upgrades):
-                step(f"upgrade {number + 1} of {plan.upgrades}{_last(seen)}")
-                seen.moves.append(_upgraded(fleet, load, sink, number))
-                _settle(fleet, sink, seen.moves[-1])
+            _quiet(seen, plan.quiet_s)
+            try:
+                _act(fleet, seen, sink, plan, step)
+            except HeadwayError as error:  # what was seen until then is worth having, and is not called exact
+                seen.wrong.append(str(error))
+            step("while nothing moves any more")
+            _quiet(seen, plan.quiet_s // 2)
             step("stopping")
             for name in load.names:
-                fleet.stop(name)
+                try:
+                    fleet.stop(name)
+                except HeadwayError as error:
+                    seen.wrong.append(str(error))
             seen.batches = [cost for journal in fleet.journals("n") for cost in _costs(journal)]
             seen.state_rows = max(_state(journal, load.names[0]) for journal in fleet.journals("n"))
         seen.windows = sink.windows()
-        seen.wrong = [fault for name in load.names for fault in sink.faults(name)]
+        seen.wrong += [fault for name in load.names for fault in sink.faults(name)]
         seen.wrong += [f"{move.query}: {move.told.line}" for move in seen.moves if not move.well]
         if any("bad" in version for name in load.names for version in sink.versions(name)):
             seen.wrong.append("a version that fails has written")
         return seen
+
+
+def _act(fleet: FleetOnTrial, seen: MovesSeen, sink: MoveSink, plan: MovePlan, step: Callable[[str], None]) -> None:
+    for number in range(plan.moves):
+        step(f"move {number + 1} of {plan.moves}{_last(seen)}")
+        seen.moves.append(_moved(fleet, seen.load, number))
+        _settle(fleet, sink, seen.moves[-1])
+    for number in range(plan.upgrades):
+        step(f"upgrade {number + 1} of {plan.upgrades}{_last(seen)}")
+        seen.moves.append(_upgraded(fleet, seen.load, sink, number))
+        _settle(fleet, sink, seen.moves[-1])
+
+
+def _warm(load: MoveLoad, sink: MoveSink, most_s: int) -> None:
+    """A JVM that has just begun is slow: what is held against its windows would never be too late."""
+    end, before = time.monotonic() + most_s, dict[str, int]()
+    while time.monotonic() + WARM_LOOK_S <= end:
+        since = now_ms()
+        time.sleep(WARM_LOOK_S)
+        worst = {name: max((w.late_ms for w in sink.windows(since) if w.query == name), default=0) for name in load.names}
+        if before and not gets_warmer(before, worst):
+            return
+        before = worst
+
+
+def gets_warmer(before: Mapping[str, int], now: Mapping[str, int]) -> bool:
+    """Whether some query's latest window came clearly earlier than its latest a while ago, or none came at all."""
+    return any(now[name] <= WARMER * late for name, late in before.items())
+
+
+def _quiet(seen: MovesSeen, lasts_s: int) -> None:
+    begun = now_ms()
+    time.sleep(lasts_s)
+    seen.quiet.append((begun, now_ms()))
 
 
 def _last(seen: MovesSeen) -> str:

@@ -1,19 +1,24 @@
 """`headway bench moves`: what it makes of what it has seen; and a small run between real nodes, which is exact."""
 
+import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from headway.errors import SettingError
 from headway.fleet.orchestrator.wire import MoveProgress
+from headway_lab.experiments.moves import command
 from headway_lab.experiments.moves.live_figures import figures_of, later_batches
 from headway_lab.experiments.moves.live_load import MoveLoad, MoveSink, WindowSeen
-from headway_lab.experiments.moves.live_run import JournalBatch, LiveMove, MovePlan, MovesSeen, move_often
+from headway_lab.experiments.moves.live_run import JournalBatch, LiveMove, MovePlan, MovesSeen, gets_warmer, move_often
+from headway_lab.harness import claims
 
-LOAD = MoveLoad()
+LOAD = MoveLoad(queries=1)
 PARTS = {"stop": 4.0, "copy": 10.0, "gate": 20.0, "on the way": 6.0}
 
 
@@ -27,7 +32,7 @@ def seen(*moves: LiveMove) -> MovesSeen:
     batches = [JournalBatch("n1", "q1", n, 1_000 * n, 100) for n in range(10)]
     batches += [JournalBatch("n2", "q1", n, 1_000 * n, 140 if n == 10 else 100) for n in range(10, 20)]
     windows = [WindowSeen("q1", 1_000 * n + 300, 300) for n in range(20)]
-    return MovesSeen(LOAD, (0, 8_000), list(moves), windows, batches)
+    return MovesSeen(LOAD, [(0, 8_000)], list(moves), windows, batches)
 
 
 def test_the_first_batch_on_the_target_is_held_against_those_before_it() -> None:
@@ -42,6 +47,48 @@ def test_a_window_that_comes_later_than_ever_counts_in_batches_of_its_query() ->
     late.windows[10] = replace(late.windows[10], late_ms=550)
     assert later_batches(late, late.moves[0]) == 2.5 and figures_of(late)["later_batches"] == 2.5
     assert figures_of(seen(a_move(9_500)))["later_batches"] == 0.0
+
+
+def test_where_no_window_can_be_compared_nothing_is_said() -> None:
+    cold = replace(seen(a_move(9_500)), quiet=[(100_000, 120_000)])
+    assert later_batches(cold, cold.moves[0]) is None and "later_batches" not in figures_of(cold)
+    assert later_batches(seen(), a_move(90_000)) is None
+
+
+def test_windows_are_held_against_those_before_the_moves_and_after_them() -> None:
+    late = replace(seen(a_move(9_500)), quiet=[(0, 8_000), (14_000, 20_000)])
+    late.windows[10], late.windows[17] = (replace(late.windows[n], late_ms=550) for n in (10, 17))
+    found = figures_of(late)
+    assert (found["later_batches"], found["compared"]) == (0.0, 1)
+    assert (found["quiet_worst_ms"], found["quiet_ms"], found["quiet_windows"]) == (550, 300.0, 14)
+
+
+def test_it_is_warm_when_no_query_puts_its_windows_out_clearly_earlier_than_before() -> None:
+    assert gets_warmer({"q1": 2_000, "q2": 300}, {"q1": 1_500, "q2": 310})
+    assert not gets_warmer({"q1": 400, "q2": 300}, {"q1": 390, "q2": 310})
+    assert gets_warmer({"q1": 0}, {"q1": 0})  # a query without windows
+
+
+@pytest.mark.parametrize(
+    ("given", "at"), [(["--moves", "0", "--upgrades", "20"], ["M6"]), (["--moves", "34"], ["M2", "M4"])]
+)
+def test_a_run_is_recorded_as_the_claims_ask_for_it(
+    given: list[str], at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans: list[MovePlan] = []
+
+    def moved(load: MoveLoad, plan: MovePlan, *_: object) -> MovesSeen:
+        plans.append(plan)
+        return seen(a_move(9_500))
+
+    monkeypatch.setattr(command, "move_often", moved)
+    app, ledger = typer.Typer(), tmp_path / "ledger.jsonl"
+    app.command("moves")(command.moves)
+    done = CliRunner().invoke(app, [*given, "--ledger", str(ledger)])
+    setting = json.loads(ledger.read_text())["setting"]
+    assert done.exit_code == 0 and plans[0].upgrades == 2 * setting["upgrades"]
+    for claim in (claim for claim in claims.load() if claim.id == at):
+        assert all(setting[name] == value for name, value in claim.at[0].items()), claim.id
 
 
 def test_a_move_whose_outage_nobody_has_heard_is_left_out_of_the_median() -> None:
@@ -94,7 +141,7 @@ def test_what_is_lost_doubled_or_wrong_in_the_sink_is_found(tmp_path: Path, chan
 def test_a_small_run_is_exact_and_leaves_nothing_behind(tmp_path: Path) -> None:
     steps: list[str] = []
     load = MoveLoad(queries=2, nodes=2)
-    plan = MovePlan(moves=2, upgrades=2, quiet_s=2)
+    plan = MovePlan(moves=2, upgrades=2, quiet_s=2, warm_s=0)
     found = move_often(load, plan, lambda what, left: None, steps.append, tmp_path)
     assert found.wrong == [] and [move.told.state for move in found.moves] == ["done", "done", "done", "home"]
     figures = figures_of(found)
