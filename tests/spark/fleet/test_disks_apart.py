@@ -15,12 +15,11 @@ import pytest
 from headway.fleet.client import NodeUnreachable
 from headway.fleet.node.checkpoints import PULLED
 from headway.fleet.node.wire import CommandReceipt
+from spark.fleet.fleet_apart_child import OWN_DISK
 from spark.fleet.moving import Fleet, NodeProcess
 from spark.scripted import wait_until
 
 BALLAST = 256 << 20
-# What runs behind these words has a disk of its own in place of the folder of all checkpoints.
-OWN_DISK = ("unshare", "-m", "sh", "-c", 'mount --make-rprivate / && mount --bind "$0" "$1" && shift && exec "$@"')
 
 
 def namespaces() -> bool:
