@@ -1,8 +1,9 @@
 """`headway`, but each node that it starts has a disk of its own for checkpoints: `fleet_apart_child.py fleet up ...`"""
 
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from headway.cli.app import main
 from headway.servers import process
@@ -12,13 +13,13 @@ OWN_DISK = ("unshare", "-m", "sh", "-c", 'mount --make-rprivate / && mount --bin
 LAUNCHED = process.launched
 
 
-def apart(command: list[str], folder: Path, **more: Any) -> Any:
+def apart(command: Sequence[str], folder: Path, *, ends_with_parent: bool) -> "subprocess.Popen[bytes]":
     if "node" not in command:
-        return LAUNCHED(command, folder, **more)
+        return LAUNCHED(command, folder, ends_with_parent=ends_with_parent)
     disk, checkpoints = folder / "disk", folder.parent / "checkpoints"
     for made in (disk, checkpoints):
         made.mkdir(exist_ok=True)
-    return LAUNCHED([*OWN_DISK, str(disk), str(checkpoints), *command], folder, **more)
+    return LAUNCHED([*OWN_DISK, str(disk), str(checkpoints), *command], folder, ends_with_parent=ends_with_parent)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -188,7 +188,7 @@ class RuntimeHost:
         found = self.origins.now(command)  # nobody is fenced off whose query is still wanted, or could not be taken over
         with times.of("fence"):
             fenced = life.raise_epoch(life.epoch)
-        with times.of("pull"):
+        with times.of("pull") if found is not None and found.seen.url is not None else nullcontext():
             origin = self.origins.brought(command, found)
         with times.of("copy"):
             taken = life.made.copied(origin.places, command.batch)

@@ -13,7 +13,7 @@ from headway.errors import HeadwayError
 from headway.fleet.incarnation import MARK, least
 from headway.fleet.node.checkpoints import PROMISED, CheckpointPromise, CheckpointTold
 from headway.loop.trouble import says
-from headway.spark.checkpoint.folder import LocalFolder, folder_of
+from headway.spark.checkpoint.folder import Folder, HadoopFolder, LocalFolder
 from headway.spark.fleet.incarnation import QUERY_ID, can_be_taken, shared_files
 from headway.spark.lease import default_fs, local_path
 from headway.transfer.digests import DigestCache, below
@@ -26,13 +26,14 @@ class NodeShelf:
     def __init__(self, spark: Any, made_here: Callable[[str], bool]) -> None:
         """`made_here` says of a folder whether this process has made it."""
         self._spark, self._made_here = spark, made_here
+        self._default_fs = default_fs(spark)  # asked once: a move waits for what is looked up here
         self._digests = DigestCache()
         self._lock = threading.Lock()
 
     def told(self, place: str, held: bool = True) -> CheckpointTold:
         """`held`: whether somebody has a lease on it is asked, too."""
         try:
-            folder = folder_of(self._spark, place)
+            folder = self._folder(place)
             names = folder.names()
             if not names:
                 return CheckpointTold(place)
@@ -62,7 +63,7 @@ class NodeShelf:
 
     def promise(self, asked: CheckpointPromise) -> None:
         with self._lock:
-            folder = folder_of(self._spark, asked.place)
+            folder = self._folder(asked.place)
             if not can_be_taken(folder.read(MARK), folder.names()):
                 raise HeadwayError(f"checkpoint = {asked.place!r}: expected one that is here, and complete")
             before = folder.read(PROMISED)
@@ -75,8 +76,12 @@ class NodeShelf:
                 )
             folder.put(PROMISED, asked.to, new=False)
 
+    def _folder(self, place: str) -> Folder:
+        path = local_path(place, self._default_fs)
+        return HadoopFolder(self._spark, place) if path is None else LocalFolder(path)
+
     def _local(self, place: str) -> Path:
-        path = local_path(place, default_fs(self._spark))
+        path = local_path(place, self._default_fs)
         if path is None:
             raise TransferRefused(
                 400, f"{place[:80]!r}: expected a folder on a disk: nothing else is copied from node to node"

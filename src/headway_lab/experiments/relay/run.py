@@ -90,7 +90,7 @@ class CoresUsed:
 
 def _used_s(process: psutil.Process) -> float:
     with suppress(psutil.NoSuchProcess):
-        return sum(process.cpu_times()[:4])  # those of its children that have ended as well
+        return float(sum(process.cpu_times()[:4]))  # those of its children that have ended as well
     return 0.0
 
 
