@@ -13,6 +13,7 @@ WAYS: dict[str, str] = {
     "no testbed here": "run it as root, or on a machine that permits network namespaces (`unshare -n true` tries it)",
     "no probe of": "nothing: a link is probed again by itself. If it stays so, the agent at the other end is gone",
     "no answer to a pull of": "nothing: what has come is kept, and the transfer goes on where it was",
+    "it is on another node's disk": "look whether that node runs, and whether its port can be reached from here",
     "this side was stopped in mid-transfer": "start the transfer again: it goes on where it was",
     "the connection failed": "look whether the agent there runs, and whether its port can be reached; then start it again",
     "its content is not the one that was listed": "stop whoever writes into that folder while it is transferred",

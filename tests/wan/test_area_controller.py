@@ -13,11 +13,11 @@ from headway.kafka import topics
 from headway.loop.journal import Journal
 from headway.loop.questions.adaptation import Calm
 from headway.model.adaptation import AdaptationDecision, AdaptationMemory, AreaView, Keep, Reassign, Replan
+from headway.transfer.server import FolderServer
 from headway.wan.control.controller import AreaController, AreaJob, AreaPace
 from headway.wan.control.sight import KnownArea, UnmeasuredLinks
 from headway.wan.control.sites import SiteAddress
 from headway.wan.job import job_in
-from headway.wan.transfer.server import FolderServer
 from headway_lab.experiments.wan_live.views import (
     AdStream,
     Views,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headway.wan.transfer.client import pull
-from headway.wan.transfer.server import FolderServer
+from headway.transfer.client import pull
+from headway.transfer.server import FolderServer
 from wan.thin_link import ThinLink
 
 TOKEN = "a-token-of-sixteen-letters"

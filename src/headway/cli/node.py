@@ -20,8 +20,9 @@ from headway.fleet.client import NodeClient
 from headway.fleet.node.app import LOOPBACK, Listening, NodeServer, application
 from headway.fleet.node.desk import CommandDesk
 from headway.fleet.node.machine import MachineGauge
+from headway.fleet.node.peer_checkpoints import PeerCheckpoints
 from headway.fleet.node.reporter import StatusReporter, wall_now
-from headway.fleet.node.stage_watch import StageWatch, addresses_of
+from headway.fleet.node.stage_watch import StageWatch, addresses_of, others_of
 from headway.fleet.zookeeper.session import TIMEOUT_MS
 from headway.loop.journal_file import state_folder
 from headway.policy.load import order_policy
@@ -100,13 +101,15 @@ def _serve(
     jvm = psutil.Process(rt.spark._jvm.java.lang.ProcessHandle.current().pid())
     machine = MachineGauge([jvm.pid])
     run = secrets.token_hex(8)
-    hosting = part.host(RuntimeHost(rt, name, run))
+    host = RuntimeHost(rt, name, run)
+    hosting = part.host(host)
     reporter = StatusReporter(name, hosting, machine, bandwidth, run=run)
     token = listening.token or _made_up(name)
-    server = NodeServer(application(CommandDesk(hosting, wall_now), reporter, token), listening)
+    server = NodeServer(application(CommandDesk(hosting, wall_now), reporter, token, shelf=host.shelf), listening)
     if not listening.local and listening.cert is None:
         aloud(f"the token goes over the network as plain text: give node {name!r} a certificate")
     here = reached.address or server.address
+    host.origins.peers = peers = PeerCheckpoints(others_of(reached.peers, part.listed, here), token, reached.ca)
     stages = StageWatch(
         lambda: reporter.status, addresses_of(reached.peers, part.listed, here),
         lambda url: NodeClient(url, token, ca=reached.ca, attempts=1), rt.plane.post,
@@ -125,6 +128,7 @@ def _serve(
             stages.stop()
         server.stop()
         reporter.stop()
+        peers.close()
 
 
 def _end_without(jvm: psutil.Process, name: str) -> None:

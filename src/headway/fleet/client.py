@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from headway.errors import HeadwayError
-from headway.fleet.node.text import written
+from headway.fleet.node.checkpoints import CheckpointPromise, CheckpointTold
+from headway.fleet.node.text import read, written
 from headway.fleet.node.wire import CommandReceipt, NodeCommand, NodeStatus, receipt_in, status_in
 
 if TYPE_CHECKING:
@@ -69,6 +70,14 @@ class NodeClient:
     def health(self) -> dict[str, Any]:
         told: dict[str, Any] = json.loads(self._asked("GET", "/v1/health", STATUS_S))
         return told
+
+    def checkpoint(self, place: str) -> CheckpointTold:
+        """What it knows of the folder of a checkpoint."""
+        return read(CheckpointTold, self._asked("GET", f"/v1/checkpoint?place={quote(place, safe='')}", STATUS_S))
+
+    def promise(self, asked: CheckpointPromise) -> None:
+        """Raises NodeRefused if the checkpoint was promised to another incarnation."""
+        self._asked("POST", "/v1/promise", STATUS_S, written(asked).encode())
 
     def close(self) -> None:
         self._http.close()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from headway.errors import HeadwayError, SettingError, aloud
-from headway.wan.transfer.server import FolderServer
+from headway.transfer.server import FolderServer
 
 ENDS = {signal.SIGTERM, signal.SIGINT}
 

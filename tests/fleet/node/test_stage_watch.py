@@ -6,7 +6,7 @@ from functools import partial
 
 from headway.errors import HeadwayError
 from headway.fleet.node.machine import MachineGauge
-from headway.fleet.node.stage_watch import PEERS_EVERY, StageWatch, addresses_of
+from headway.fleet.node.stage_watch import PEERS_EVERY, StageWatch, addresses_of, others_of
 from headway.fleet.node.text import read, written
 from headway.fleet.node.wire import HostedQuery, NodeStatus
 from headway.fleet.stage_costs import FOR_MS, CostBehind, costs_behind
@@ -107,6 +107,13 @@ def test_a_node_without_stages_asks_nobody() -> None:
 def test_nodes_are_those_that_were_named_and_those_that_are_listed_but_not_oneself() -> None:
     found = addresses_of(["http://b"], lambda: {"n1": "http://a", "n2": "http://b", "n3": "http://c"}, "http://a")
     assert found() == ["http://b", "http://c"]
+
+
+def test_a_node_that_the_fleet_has_listed_is_known_by_its_name() -> None:
+    listed = {"n1": "http://a", "n2": "http://b"}
+    assert others_of(["http://b", "http://d", "http://a"], lambda: listed, "http://a")() == {
+        "n2": "http://b", "http://d": "http://d",
+    }  # fmt: skip
 
 
 def test_a_status_says_which_topics_a_query_reads_and_writes() -> None:

@@ -5,7 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
@@ -66,10 +66,13 @@ def broken(rt, spark):
 class NodeProcess:
     """A node with a JVM of its own; both are one group of processes."""
 
-    def __init__(self, name: str, work: Path, *options: str, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, work: Path, *options: str, env: Mapping[str, str] | None = None, before: Sequence[str] = ()
+    ) -> None:
+        """`before` are the words of a command that runs this one."""
         self.name, self.work = name, work
         (work / "token").write_text(TOKEN)
-        words = [sys.executable, str(Path(__file__).with_name("node_child.py")), "--name", name]
+        words = [*before, sys.executable, str(Path(__file__).with_name("node_child.py")), "--name", name]
         words += ["--token-file", str(work / "token"), "--memory", "512m", "--journal", str(work / f"{name}.db"), *options]
         self.log = (work / f"{name}.log").open("ab")
         self.process = subprocess.Popen(
@@ -137,8 +140,12 @@ class Fleet:
             db.execute("pragma journal_mode=wal")
             db.execute("create table panes (query text, batch int, end_ms int, key int, n int, low int, high int)")
             db.execute("create table history (query text, batch int, epoch int, n int)")
-        made = [NodeProcess(name, work, *options, env=env) for name in ("a", "b")]
+        self._options, self._env = options, env
+        made = [self.begun(name) for name in ("a", "b")]
         self.a, self.b = (node.ready() for node in made)
+
+    def begun(self, name: str) -> NodeProcess:
+        return NodeProcess(name, self.work, *self._options, env=self._env)
 
     def folder(self, query: str, epoch: int) -> str:
         return str(self.work / "checkpoints" / query / f"i-{epoch}")

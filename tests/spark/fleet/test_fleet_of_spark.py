@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 class TriedOut(Fleet):
     """The pipeline and its sink; nodes and orchestrators are those of `headway fleet up`."""
 
+    command: tuple[str, ...] = (sys.executable, "-m", "headway")
+
     def __init__(self, work: Path) -> None:
         self.work, self.sink, self.file = work, work / "sink.db", work / "pipeline.py"
         self.write("")
@@ -32,7 +34,7 @@ class TriedOut(Fleet):
             db.execute("pragma journal_mode=wal")
             db.execute("create table panes (query text, batch int, end_ms int, key int, n int, low int, high int)")
             db.execute("create table history (query text, batch int, epoch int, n int)")
-        words = [sys.executable, "-m", "headway", "fleet", "up", "--nodes", "2", "--policy", "never-move"]
+        words = [*self.command, "fleet", "up", "--nodes", "2", "--policy", "never-move"]
         self.log = (work / "up.log").open("w")
         self.up = subprocess.Popen(
             [*words, "--folder", str(work / "fleet")], stdout=self.log, stderr=self.log, preexec_fn=end_with_parent

@@ -11,10 +11,13 @@ import pytest
 
 from headway.errors import HeadwayError
 from headway.fleet.incarnation import MARK, IncarnationMark
+from headway.fleet.node.wire import NodeCommand
 from headway.lease.local import LockedLease
 from headway.spark.checkpoint.contents import PROVIDER, ROCKSDB
 from headway.spark.checkpoint.folder import folder_of
 from headway.spark.fleet.incarnation import IncarnationFolder, IncompleteCopy, deleted, replaced_by
+from headway.spark.fleet.origins import Origins
+from headway.spark.fleet.shelf import NodeShelf
 from spark.test_repartition import Books
 
 pytestmark = pytest.mark.spark
@@ -102,10 +105,13 @@ def test_a_checkpoint_in_use_is_not_taken_over(spark: Any, tmp_path: Path) -> No
     ran(spark, tmp_path, str(tmp_path / "i-1"), rounds=1)
     lease = LockedLease(tmp_path / "i-1", str(tmp_path / "i-1"), "query 'books' of process 4711")
     made = IncarnationFolder(spark, str(tmp_path / "i-2"), mark(2))
+    origins = Origins(spark, "n1", "this", NodeShelf(spark, lambda place: False))
+    take = NodeCommand("r1", "start", "books", 2, folder=made.place, origins=(str(tmp_path / "i-1"),))
     with pytest.raises(HeadwayError, match="expected one that no running query uses; query 'books' of process 4711 uses it"):
-        made.refuse_used([str(tmp_path / "i-1")])
+        origins.now(take)
+    assert origins.now(replace(take, force=True)) is not None
     lease.release()
-    made.refuse_used([str(tmp_path / "i-1")])
+    assert origins.now(take) is not None
     assert made.complete([str(tmp_path / "i-1")]).origin == str(tmp_path / "i-1")
 
 

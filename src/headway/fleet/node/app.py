@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headway.errors import SettingError, aloud
+from headway.fleet.node.checkpoints import CheckpointShelf
 from headway.fleet.node.desk import CommandDesk, RequestReused
 from headway.fleet.node.host import NotHosted
 from headway.fleet.node.machine import agent_seconds
 from headway.fleet.node.reporter import StatusReporter, ToldStatus
+from headway.fleet.node.shelf_door import Refuse, shelf_routes
 from headway.fleet.node.text import Malformed, written
 from headway.fleet.node.wire import ACTIONS, SCHEMA, OtherSchema, command_in
 
@@ -64,12 +66,20 @@ class TokenGuard:
             await send({"type": "http.response.body", "body": b'{"error":"Authorization: expected the token of this node"}'})
 
 
-def application(desk: CommandDesk, reporter: StatusReporter, token: str, say: Callable[[str], None] = aloud) -> ASGI:
-    """The node's HTTP application."""
-    return TokenGuard(_routes(desk, reporter, say), token, say)
+def application(
+    desk: CommandDesk,
+    reporter: StatusReporter,
+    token: str,
+    say: Callable[[str], None] = aloud,
+    shelf: CheckpointShelf | None = None,
+) -> ASGI:
+    """The node's HTTP application. Without a shelf, it is not asked about checkpoints."""
+    return TokenGuard(_routes(desk, reporter, say, shelf), token, say)
 
 
-def _routes(desk: CommandDesk, reporter: StatusReporter, say: Callable[[str], None]) -> "FastAPI":
+def _routes(
+    desk: CommandDesk, reporter: StatusReporter, say: Callable[[str], None], shelf: CheckpointShelf | None
+) -> "FastAPI":
     from fastapi import FastAPI, Request, Response
     from fastapi.concurrency import run_in_threadpool
 
@@ -113,11 +123,19 @@ def _routes(desk: CommandDesk, reporter: StatusReporter, say: Callable[[str], No
             return refused(request, str(error) or "the body did not come in time", CODES[type(error)])
         return answer(written(receipt))
 
+    _further_routes(app, shelf, refused)
+    return app
+
+
+def _further_routes(app: "FastAPI", shelf: CheckpointShelf | None, refused: Refuse) -> None:
+    from fastapi import Request, Response
+
+    if shelf is not None:
+        shelf_routes(app, shelf, refused, body_of)
+
     @app.api_route("/{path:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
     async def elsewhere(path: str, request: Request) -> Response:
         return refused(request, f"/{_short(path)}: there is no such address here", 404)
-
-    return app
 
 
 def _status(told: ToldStatus, since: str | None) -> bytes:

@@ -89,6 +89,19 @@ class StageWatch:
             self._tell_once(f"the stages on other nodes cannot be asked: {error!r}")
 
 
+def others_of(named: Iterable[str], listed: Callable[[], Mapping[str, str]], own: str) -> Callable[[], dict[str, str]]:
+    """The addresses of the nodes that were named, and of those that the fleet has listed, but for this one; by name, where
+    that is known."""
+
+    def others() -> dict[str, str]:
+        there = {name: address for name, address in listed().items() if address != own}
+        known = {*there.values(), own}
+        return there | {address: address for address in named if address not in known}
+
+    return others
+
+
 def addresses_of(named: Iterable[str], listed: Callable[[], Mapping[str, str]], own: str) -> Callable[[], list[str]]:
-    """The nodes that were named, and those that the fleet has listed, but for this one."""
-    return lambda: [address for address in dict.fromkeys([*named, *listed().values()]) if address != own]
+    """Their addresses alone."""
+    others = others_of(named, listed, own)
+    return lambda: list(others().values())

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,8 @@ from headway.spark.fleet.incarnation import TakenOver, check_spread, deleted, re
 from headway.spark.fleet.life import HostedLife, wall_now
 from headway.spark.fleet.lives import HostedLives
 from headway.spark.fleet.moments import await_gate, await_moment
+from headway.spark.fleet.origins import Origins
+from headway.spark.fleet.shelf import NodeShelf
 from headway.spark.fleet.state_ahead import loaded_ahead
 from headway.spark.gauge import DriverGauge
 from headway.spark.lease import default_fs, local_path
@@ -47,6 +49,8 @@ class RuntimeHost:
         self._rt, self._spark = rt, rt.spark
         self._gauge = DriverGauge(rt.spark)
         self._lives = HostedLives(rt, node, run)
+        self.shelf = NodeShelf(rt.spark, self._lives.made)
+        self.origins = Origins(rt.spark, node, run, self.shelf)
         self._looks = 0
         self._obeys: dict[str, Callable[[NodeCommand, PartTimes], CommandReceipt]] = {
             "prepare": self._prepare, "take": self._take, "start": self._start, "drain": self._drain,
@@ -82,12 +86,14 @@ class RuntimeHost:
     # ---- commands
 
     def _prepare(self, command: NodeCommand, times: PartTimes) -> CommandReceipt:
+        with times.of("pull"):
+            origin = self.origins.ahead(command)
         if command.partitions is not None:  # before a folder is begun that would be in the way
-            check_spread(self._spark, command.origins, command.partitions)
+            check_spread(self._spark, origin.places, command.partitions)
         with times.of("build"):
             life = self._lives.begin(command)
         with times.of("copy"):
-            ahead = life.made.ahead(command.origins)
+            ahead = life.made.ahead(origin.places)
         if life.made.named and command.partitions is None:
             with times.of("hold"):
                 life.held = self._rt.launch.hold(life.ready)
@@ -168,29 +174,38 @@ class RuntimeHost:
         if life.state not in ("prepared", "taken"):
             raise Declined(f"epoch {life.epoch} of {life.name!r} is {life.state}: only one that never ran can be abandoned")
         self._lives.forget(life)
+        self.origins.forget_copies(life.folder)
         return _done(command, life, "it is forgotten")
 
     def _clean(self, command: NodeCommand, times: PartTimes) -> CommandReceipt:
         with times.of("delete"):
+            elsewhere = self.origins.cleaned(command)
             gone = deleted(self._spark, command.origins, command.query, command.epoch)
-        because = f"{len(gone)} of {len(command.origins)} folders are deleted"
+            for life in self._lives.all():
+                if life.name == command.query:
+                    self.origins.forget_copies(life.folder)
+        because = f"{len(gone) + elsewhere} of {len(command.origins)} folders are deleted"
         return CommandReceipt(command.request, command.action, command.query, command.epoch, True, because, wall_now())
 
     # ---- how it is done
 
     def _taken(self, life: HostedLife, command: NodeCommand, times: PartTimes) -> tuple[TakenOver, bool]:
         """The epoch is raised before the copy is made: it counts then, whatever a node that was frozen does later."""
-        if not command.force:  # nor is a node fenced off whose query is still wanted
-            life.made.refuse_used(command.origins)
+        found = self.origins.now(command)  # no node is fenced off whose query is still wanted, or could not be taken over
         with times.of("fence"):
             fenced = life.raise_epoch(life.epoch)
+        with times.of("pull") if found is not None and found.seen.url is not None else nullcontext():
+            origin = self.origins.brought(command, found)
         with times.of("copy"):
-            taken = life.made.copied(command.origins, command.batch)
+            taken = life.made.copied(origin.places, command.batch)
         if not life.made.continues(taken):
             life.let_go()  # what its run has in memory is not of what it goes on from: it starts anew
         if command.partitions is not None:
             with times.of("partitions"):
                 taken = life.made.spread(command.partitions, taken)
+        if found is not None:
+            taken = replace(taken, origin=found.seen.told.place)
+        self.origins.promised(command, origin)
         life.made.sealed(taken)
         life.batch = taken.batch
         life.turn("taken")

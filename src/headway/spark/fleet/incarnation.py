@@ -67,7 +67,7 @@ class IncarnationFolder:
         named, origin = found
         there, have = origin.sizes(), self._folder.sizes()
         with contextlib.suppress(IncompleteCopy, OSError, Py4JJavaError):  # Spark tidies up in a folder that is in use
-            plan = least(there, partial(_shared, origin), frozenset(have))
+            plan = least(there, partial(shared_files, origin), frozenset(have))
             state = [name for name in plan.files if name.startswith("state/")]
             self._copy(origin, {name: there[name] for name in (QUERY_ID, *state) if name in there}, have)
             if plan.batch is not None and not plan.missing:
@@ -86,12 +86,6 @@ class IncarnationFolder:
             return True
         origin, batch = self.ahead_of
         return taken.origin == origin and taken.batch is not None and taken.batch >= batch
-
-    def refuse_used(self, origins: Iterable[str]) -> None:
-        """Raises a HeadwayError if a query still runs on what would be taken over."""
-        found = newest_complete(self._spark, origins)
-        if found is not None and (holder := found[1].holder()) is not None:
-            raise HeadwayError(f"origin = {found[0]!r}: expected one that no running query uses; {holder} uses it")
 
     def complete(self, origins: Iterable[str], batch: int | None = None) -> TakenOver:
         """The newest of the origins that is complete, as a copy that was looked at; `batch` must be committed in it."""
@@ -114,7 +108,7 @@ class IncarnationFolder:
             for beyond in self._folder.names(f"state/{operator}"):  # what a merge has left: it is not read any more
                 if beyond.isdigit() and int(beyond) >= partitions:
                     self._folder.delete(f"state/{operator}/{beyond}")
-        again = least(self._folder.sizes(), partial(_shared, self._folder))
+        again = least(self._folder.sizes(), partial(shared_files, self._folder))
         if again.missing:
             raise IncompleteCopy(f"{self.place} lacks {_some(again.missing)}, now that it has {partitions} partitions")
         return replace(taken, batch=done.batch, begun=done.batch)
@@ -126,7 +120,7 @@ class IncarnationFolder:
 
     def _taken(self, place: str, origin: Folder) -> TakenOver:
         there, have = origin.sizes(), self._folder.sizes()
-        plan = least(there, partial(_shared, origin), frozenset(have))
+        plan = least(there, partial(shared_files, origin), frozenset(have))
         if plan.missing:
             raise IncompleteCopy(f"{place} lacks {_some(plan.missing)}")
         wanted = {name: there[name] for name in plan.files}
@@ -152,7 +146,7 @@ class IncarnationFolder:
         for name in have.keys() - wanted.keys():
             if not name.rpartition("/")[2].startswith("."):
                 self._folder.delete(name)
-        again = least(wanted, partial(_shared, self._folder))
+        again = least(wanted, partial(shared_files, self._folder))
         if again.missing or (again.batch, again.begun) != (plan.batch, plan.begun):
             raise IncompleteCopy(f"{self.place} is not what it was copied from: it lacks {_some(again.missing)}")
 
@@ -161,11 +155,15 @@ def newest_complete(spark: Any, origins: Iterable[str]) -> tuple[str, Folder] | 
     """Of checkpoints, oldest first, the last that something can be taken over from."""
     for place in reversed(list(origins)):
         folder = folder_of(spark, place)
-        text = folder.read(MARK)
-        mark = mark_in(text)
-        if (text is None or (mark is not None and mark.complete)) and "metadata" in folder.names():
+        if can_be_taken(folder.read(MARK), folder.names()):
             return place, folder
     return None
+
+
+def can_be_taken(text: str | None, names: Iterable[str]) -> bool:
+    """Whether a folder with this mark and these names is a checkpoint that is complete; one of Spark's own has no mark."""
+    mark = mark_in(text)
+    return (text is None or (mark is not None and mark.complete)) and QUERY_ID in names
 
 
 def check_spread(spark: Any, origins: Iterable[str], partitions: int) -> None:
@@ -207,7 +205,7 @@ def deleted(spark: Any, places: Iterable[str], query: str, before: int) -> list[
     return gone
 
 
-def _shared(folder: Folder, name: str) -> frozenset[str]:
+def shared_files(folder: Folder, name: str) -> frozenset[str]:
     """The files that a snapshot of RocksDB needs besides itself, by its own word: their names below its store."""
     try:
         with zipfile.ZipFile(io.BytesIO(folder.read_bytes(name))) as packed:

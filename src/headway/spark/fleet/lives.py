@@ -25,6 +25,10 @@ class HostedLives:
         with self._lock:
             return list(self._lives.values())
 
+    def made(self, folder: str) -> bool:
+        """Whether this process has made this folder."""
+        return any(life.folder == folder for life in self.all())
+
     def alive(self, life: HostedLife) -> bool:
         """It was started and runs, or is about to run again."""
         return life.serving and self._rt.launch.queries.supervisor.alive(life.name)

@@ -9,10 +9,10 @@ from headway.errors import HeadwayError
 from headway.fleet.node.wire import CommandReceipt
 from headway.kafka import topics
 from headway.model.piece import Piece
+from headway.transfer.client import ask_pull
 from headway.wan.control.record import PieceLife, PlacedPiece
 from headway.wan.control.sites import SiteAddress, SiteNodes, StepFailed
 from headway.wan.site_file import SiteFile
-from headway.wan.transfer.client import ask_pull
 
 BEGIN_S = 150.0  # for a piece that was started to commit its first batch
 LOOK_S = 0.2

@@ -14,10 +14,15 @@ from headway_lab.harness import screen
 from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import FolderOption, LedgerOption, MemoryOption, SecondsOption, SettleOption
 
+HEADS = (
+    "way", "seed", "windows", "mean ms", "median", "p99", "worst", "late rows", "wrong counts", "told of costs",
+    "had to choose", "cores",
+)  # fmt: skip
+
 
 def relay(
-    pipelines: Annotated[int, typer.Option(help="Pipelines, each of three stages.")] = 2,
-    rate: Annotated[int, typer.Option(help="Events per second of each.")] = 200,
+    pipelines: Annotated[int, typer.Option(help="Pipelines, each of three stages.")] = 3,
+    rate: Annotated[int, typer.Option(help="Events per second of each, in the mean: the last has most.")] = 400,
     seconds: SecondsOption = 30,
     settle: SettleOption = 10,
     seeds: Annotated[str, typer.Option(help="Seeds; for each one, both ways take their turn.")] = "1,2,3",
@@ -57,9 +62,10 @@ def _turns(seed: int) -> tuple[str, ...]:
 
 def _table(found: list[tuple[RelayRun, RelayOutcome]]) -> Table:
     made = Table(box=box.SIMPLE_HEAD)
-    for head in ("way", "seed", "windows", "mean ms", "median", "p99", "worst", "late rows", "wrong counts"):
+    for head in HEADS:
         made.add_column(head, justify="right")
     for run, o in found:
         figures = [f"{x:,.0f}" for x in (o.mean_ms, o.p50_ms, o.p99_ms, o.worst_ms)]
-        made.add_row(run.way, str(run.seed), str(o.windows), *figures, str(o.late), str(o.wrong))
+        counts = map(str, (o.late, o.wrong, o.told))
+        made.add_row(run.way, str(run.seed), str(o.windows), *figures, *counts, f"{o.contended:.0%}", f"{o.cores:.2f}")
     return made

@@ -1,19 +1,26 @@
 """Three stages on three nodes: how long after its end a window is out of the last stage, and whether it is right."""
 
+import json
+import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 
 from headway.errors import HeadwayError
 from headway.kafka import broker, topics
+from headway.loop.journal import JournalReader
+from headway.loop.kernel import Entry
+from headway.loop.questions.order import NAME as ORDER
+from headway.model.decision import Grant
 from headway_lab.experiments.relay.sink import stamped
-from headway_lab.experiments.relay.stages import WINDOW_MS, RelayPlan
+from headway_lab.experiments.relay.stages import STAGES, WINDOW_MS, RelayPlan
 from headway_lab.harness.children import Child, begin, kill, last_words, work_folder
 from headway_lab.harness.file_sink import SinkTally, tally
 from headway_lab.workloads.feed import Feed
@@ -22,9 +29,9 @@ from headway_lab.workloads.wall_clock import now_ms
 
 EXPERIMENT = "relay"
 MODULE = "headway_lab.experiments.relay.node"
-STAGES = (1, 2, 3)
 PARTITIONS = 2
 START_S, STOP_S, LEAD_S, DRAIN_S = 240.0, 90.0, 4, 8
+LOOK_MS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,35 @@ class RelayOutcome:
     wrong: int
     missing: int
     twice: int
+    told: int  # queries of the first two stages that know what the stages behind them cost,
+    untold: int  # and those that do not, where stages tell each other
+    grants: int  # decisions in all stages about whose batch is next,
+    contended: float  # and the share of them at which another query's batch was wanted already, too
+    cores: float  # in use by the nodes, the broker and the producers together
+
+
+class CoresUsed:
+    """Processor time of this process and of all that it has started, from one moment on for as long as it is looked at."""
+
+    def __init__(self, since: int, until: int) -> None:
+        self._since, self._until = since, until
+        self._first: tuple[float, float] | None = None
+        self.cores = 0.0
+
+    def look(self) -> None:
+        if not self._since <= now_ms() <= self._until + LOOK_MS:
+            return
+        at, used = time.monotonic(), sum(map(_used_s, (own := psutil.Process(), *own.children(recursive=True))))
+        if self._first is None:
+            self._first = at, used
+        elif at > self._first[0]:
+            self.cores = round((used - self._first[1]) / (at - self._first[0]), 3)
+
+
+def _used_s(process: psutil.Process) -> float:
+    with suppress(psutil.NoSuchProcess):
+        return float(sum(process.cpu_times()[:4]))  # those of its children that have ended as well
+    return 0.0
 
 
 class Nodes:
@@ -73,7 +109,7 @@ class Nodes:
             for stage in STAGES:
                 topics.create(self._address, f"run-{number}-{pipeline}-{stage}", PARTITIONS)
         epoch_ms = now_ms() + LEAD_S * 1000
-        plan = RelayPlan(number, run.way, run.seed, epoch_ms, self._address, run.pipelines, run.rate)
+        plan = RelayPlan(number, run.way, run.seed, epoch_ms, self._address, run.pipelines, run.rate, secrets.token_hex(16))
         plan.write(folder)
         (folder / "begin").touch()
         self._await([folder / f"running-{stage}" for stage in STAGES], START_S)
@@ -85,24 +121,27 @@ class Nodes:
         for sender in senders:
             sender.start()
         since, until = epoch_ms + run.settle * 1000, epoch_ms + (run.settle + run.seconds) * 1000
-        self._until_out(folder, plan, until)
+        cores = self._until_out(folder, plan, since, until)
         for sender in senders:
             sender.join(DRAIN_S + 30)
         (folder / "end").touch()
         self._await([folder / f"done-{stage}" for stage in STAGES], STOP_S)
-        return _outcome(plan, folder, since, until)
+        return _outcome(plan, folder, since, until, cores)
 
-    def _until_out(self, folder: Path, plan: RelayPlan, until: int) -> None:
-        """Every pipeline's last window is out, or will not come any more."""
+    def _until_out(self, folder: Path, plan: RelayPlan, since: int, until: int) -> float:
+        """Every pipeline's last window is out, or will not come any more. Returns the cores that were in use meanwhile."""
+        used = CoresUsed(since, until)
         end = time.monotonic() + (until - now_ms()) / 1000 + 60
         last = until // WINDOW_MS * WINDOW_MS
         while time.monotonic() < end:
             self._look()
+            used.look()
             newest = [max(stamped(folder / "out" / str(p))[1], default=0) for p in range(plan.pipelines)]
             if min(newest) > last:
-                return
+                break
             self._say(f"{plan.way}, seed {plan.seed}")
             time.sleep(0.5)
+        return used.cores
 
     def _await(self, files: Sequence[Path], limit_s: float) -> None:
         end = time.monotonic() + limit_s
@@ -143,7 +182,7 @@ def _feeds(plan: RelayPlan, pipeline: int, seconds: int) -> Iterator[Feed]:
     return (one.feed(one.epoch_ms + s * 1000, one.epoch_ms + (s + 1) * 1000) for s in range(seconds))
 
 
-def _outcome(plan: RelayPlan, folder: Path, since: int, until: int) -> RelayOutcome:
+def _outcome(plan: RelayPlan, folder: Path, since: int, until: int, cores: float) -> RelayOutcome:
     latencies: list[int] = []
     counted = SinkTally()
     for pipeline in range(plan.pipelines):
@@ -151,9 +190,33 @@ def _outcome(plan: RelayPlan, folder: Path, since: int, until: int) -> RelayOutc
         latencies += [at - end for end, at in out.items() if since < end <= until]
         counted += tally(plan.stream(pipeline), rows, until)
     late = sum(int((folder / f"late-{stage}").read_text()) for stage in STAGES)
+    told, untold = _told(plan, folder)
+    grants, choices = contended(_entries(folder), since)
     found = np.array(latencies or [0])
     p50, p99 = (float(np.percentile(found, p)) for p in (50, 99))
     return RelayOutcome(
         len(latencies), round(float(found.mean()), 1), round(p50, 1), round(p99, 1), float(found.max()), late, counted.wrong,
-        counted.missing, counted.twice,
+        counted.missing, counted.twice, told, untold, grants, choices, cores,
     )  # fmt: skip
+
+
+def _told(plan: RelayPlan, folder: Path) -> tuple[int, int]:
+    """Of the queries with a stage behind them, those that have heard what it costs, and those that have not."""
+    said = [cost for stage in STAGES[:-1] for cost in json.loads((folder / f"told-{stage}").read_text()).values()]
+    told = sum(cost is not None and cost > 0 for cost in said)
+    return told, plan.pipelines * len(STAGES[:-1]) - told if plan.way == "relay" else 0
+
+
+def _entries(folder: Path) -> Iterator[Entry]:
+    for stage in STAGES:
+        yield from JournalReader(folder / f"journal-{stage}.db").entries(ORDER)
+
+
+def contended(entries: Iterable[Entry], since: int) -> tuple[int, float]:
+    """How often a node let a batch run, and the share of these at which it had to choose: several were wanted by then."""
+    grants = chosen = 0
+    for entry in entries:
+        if isinstance(entry.decided, Grant) and entry.at >= since:
+            grants += 1
+            chosen += sum(q.due is not None and q.due <= entry.at for q in entry.seen.waiting) > 1
+    return grants, round(chosen / max(grants, 1), 3)

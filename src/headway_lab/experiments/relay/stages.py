@@ -14,6 +14,7 @@ from headway_lab.workloads.sql import entry
 from headway_lab.workloads.ysb import Ysb
 
 WAYS = ("relay", "alone")
+STAGES = (1, 2, 3)
 DELAY_MS, PATIENCE_MS, WINDOW_MS = 500, 600, 3_000
 MARGIN_MS = 1_000  # by which a stage on its own waits longer than the one before it
 SCHEMAS = {1: "ad_id int, at timestamp, n long", 2: "campaign_id long, at timestamp, n long"}
@@ -28,37 +29,39 @@ class RelayPlan(StoredPlan):
     seed: int
     epoch_ms: int
     address: str
-    pipelines: int = 2
-    rate: int = 200
+    pipelines: int = 3
+    rate: int = 400
+    token: str = ""  # of the nodes of this run
 
     def stream(self, pipeline: int) -> Ysb:
-        return Ysb(self.seed * 100 + pipeline, self.rate, self.epoch_ms, Uniform(0, DELAY_MS), WINDOW_MS)
+        """Some pipelines have more to do than others, so that it matters which of them goes first; `rate` is their mean."""
+        rate = max(1, self.rate * 2 * (pipeline + 1) // (self.pipelines + 1))
+        return Ysb(self.seed * 100 + pipeline, rate, self.epoch_ms, Uniform(0, DELAY_MS), WINDOW_MS)
+
+    def query(self, stage: int, pipeline: int) -> str:
+        return f"stage{stage}-{self.number}-{pipeline}"
 
     def topic(self, pipeline: int, stage: int) -> str:
         """What a stage reads; the first one reads events."""
         return f"run-{self.number}-{pipeline}-{stage}"
 
 
-def start(rt: Any, spark: Any, plan: RelayPlan, stage: int, pipeline: int, work: Path) -> None:
-    """Start this stage of a pipeline."""
+def writer(rt: Any, spark: Any, plan: RelayPlan, stage: int, pipeline: int, work: Path) -> Any:
+    """This stage of a pipeline, ready to be started."""
     stream = plan.stream(pipeline)
     rows = _events(rt, spark, plan, pipeline) if stage == 1 else _from_stage(rt, spark, plan, pipeline, stage)
-    name = f"stage{stage}-{plan.number}-{pipeline}"
-    checkpoint = str(work / "checkpoints" / name)
     if stage == 3:
         from headway_lab.experiments.relay.sink import stamped_writer
 
         counts = rows.groupBy(_window("3 seconds"), "campaign_id").sum("n").selectExpr(
             "unix_millis(window.end) as end", "campaign_id", "`sum(n)` as count"
         )  # fmt: skip
-        writer = counts.writeStream.foreachBatch(stamped_writer(work / "out" / str(pipeline)))
-    else:
-        key = "ad_id" if stage == 1 else "campaign_id"
-        kept = rows if stage == 1 else rows.selectExpr("at", f"{entry(stream.campaign_of, 'ad_id')} as campaign_id", "n")
-        counts = kept.groupBy(_window("1 second"), key).sum("n")
-        results = counts.selectExpr(key, "window_time(window) as at", "`sum(n)` as n")
-        writer = _to_topic(rt, results, plan, pipeline, stage)
-    rt.start(writer, name=name, checkpoint=checkpoint)
+        return counts.writeStream.foreachBatch(stamped_writer(work / "out" / str(pipeline)))
+    key = "ad_id" if stage == 1 else "campaign_id"
+    kept = rows if stage == 1 else rows.selectExpr("at", f"{entry(stream.campaign_of, 'ad_id')} as campaign_id", "n")
+    counts = kept.groupBy(_window("1 second"), key).sum("n")
+    results = counts.selectExpr(key, "window_time(window) as at", "`sum(n)` as n")
+    return _to_topic(rt, results, plan, pipeline, stage)
 
 
 def _window(size: str) -> Any:

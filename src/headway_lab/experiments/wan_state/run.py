@@ -23,7 +23,7 @@ from headway.servers import process as servers
 from headway.servers.process import ServerProcess
 from headway.wan import testbed
 from headway.wan.testbed import WanTestbed
-from headway.wan.transfer.wire import TransferReport
+from headway.transfer.wire import TransferReport
 from headway_lab.experiments.wan_state import checkpoint
 
 EXPERIMENT = "wan-state"

@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from headway.errors import HeadwayError, SettingError
-from headway.wan.transfer.folder_pull import FolderPull
-from headway.wan.transfer.link import LinkCut, RetryLimit, SiteLink
-from headway.wan.transfer.wire import MOST_PROBED, PullOrder, TransferReport
+from headway.transfer.folder_pull import FolderPull
+from headway.transfer.link import LinkCut, RetryLimit, SiteLink
+from headway.transfer.wire import MOST_PROBED, PullOrder, TransferReport
 
 ATTEMPTS, PAUSE_S = 8, 0.5
 

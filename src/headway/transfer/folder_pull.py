@@ -5,18 +5,20 @@ leaves whole files and at most one half, with which the next pull goes on.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from http.client import HTTPResponse
 from pathlib import Path, PurePosixPath
 
 from headway.errors import HeadwayError
-from headway.wan.transfer import wire
-from headway.wan.transfer.digests import DigestCache, below, names_in
-from headway.wan.transfer.link import LinkCut, RetryCount, SiteLink
-from headway.wan.transfer.wire import CHUNK, FileDigest, TransferRefused, TransferReport
+from headway.transfer import wire
+from headway.transfer.digests import DigestCache, below, names_in
+from headway.transfer.link import LinkCut, RetryCount, SiteLink
+from headway.transfer.wire import CHUNK, FileDigest, TransferRefused, TransferReport
 
 LISTING_S = 900.0  # the other side digests all files, before it says a word
 
@@ -25,10 +27,13 @@ class FolderPull:
     """Runs once."""
 
     def __init__(
-        self, link: SiteLink, folder: str, into: Path, only: Sequence[str] | None, digests: DigestCache | None = None
-    ) -> None:
+        self, link: SiteLink, folder: str, into: Path, only: Sequence[str] | None, digests: DigestCache | None = None,
+        have: Callable[[], Sequence[str]] | None = None,
+    ) -> None:  # fmt: skip
+        """With `have` the other side lists what is needed besides that, and not all that is there."""
         self._link, self._folder, self._into, self._only = link, folder, into, only
         self._digests = digests or DigestCache()
+        self._have = have
         self._files = self._spared_files = 0
         self._raw_bytes = self._sent_bytes = self._spared_bytes = 0
         self._resumed = 0
@@ -54,12 +59,18 @@ class FolderPull:
         retries = RetryCount(self._link, f"the files of {self._folder!r}")
         while True:
             try:
-                answer = self._link.get("/v1/list", LISTING_S, folder=self._folder, compress=1)
+                answer = self._asked()
                 text = b"".join(raw for _, raw in self._link.unpacked(answer))
             except LinkCut as cut:
                 retries.after(cut)
             else:
                 return dict(sorted(wire.chosen(wire.listing_in(text), self._only).items()))
+
+    def _asked(self) -> HTTPResponse:
+        if self._have is None:
+            return self._link.get("/v1/list", LISTING_S, folder=self._folder, compress=1)
+        text = json.dumps({"folder": self._folder, "have": list(self._have())})
+        return self._link.ask("POST", "/v1/list", text, silence_s=LISTING_S)
 
     def _settled(self, name: str, want: FileDigest) -> bool:
         """True once the file is in its place; False if the source has it no more."""

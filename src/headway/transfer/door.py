@@ -3,14 +3,14 @@
 import hmac
 import json
 import os
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from headway.wan.transfer.site import SiteFolder, remaining
-from headway.wan.transfer.wire import CHUNK, MOST_PROBED, PullOrder, TransferRefused, listing_text
+from headway.transfer.content import content, packed, remaining
+from headway.transfer.site import SiteFolder
+from headway.transfer.wire import MOST_PROBED, PullOrder, TransferRefused, listing_text
 
 MOST_BODY = 1 << 20
 MOST_DIGITS = 18  # of a number in a question
@@ -64,10 +64,10 @@ class SiteRequest(BaseHTTPRequestHandler):
             until = _number(self.path, "until", -1)
             size = remaining(file, _number(self.path, "offset", 0), None if until < 0 else until)
             if _number(self.path, "compress", 0):
-                self._send_packed(_content(file, size))
+                self._send_packed(content(file, size))
             else:
                 self._head("application/octet-stream", {"Content-Length": str(size)})
-                for chunk in _content(file, size):
+                for chunk in content(file, size):
                     self.wfile.write(chunk)
 
     def _probe(self) -> None:
@@ -97,8 +97,8 @@ class SiteRequest(BaseHTTPRequestHandler):
     def _send_packed(self, chunks: Iterable[bytes]) -> None:
         """Its length is known at the end only, so it goes in chunks, whose last one says that nothing was cut off."""
         self._head("application/octet-stream", {"Transfer-Encoding": "chunked"})
-        for packed in _packed(chunks):
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(packed), packed))
+        for part in packed(chunks):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
         self.wfile.write(b"0\r\n\r\n")
 
     def _refuse(self, status: int, line: str) -> None:
@@ -132,21 +132,3 @@ def _number(address: str, key: str, default: int) -> int:
     if not word.isdecimal() or len(word) > MOST_DIGITS:
         raise TransferRefused(400, f"{key} = {word[:80]!r}: expected a number")
     return int(word)
-
-
-def _content(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """So many bytes. A file that became shorter meanwhile is a cut: the other side must not take it for whole."""
-    while size:
-        chunk = file.read(min(CHUNK, size))
-        if not chunk:
-            raise ConnectionAbortedError("the file became shorter")
-        size -= len(chunk)
-        yield chunk
-
-
-def _packed(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    pack = zlib.compressobj()
-    for chunk in chunks:
-        if packed := pack.compress(chunk):
-            yield packed
-    yield pack.flush()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from headway.wan.transfer.wire import CHUNK, FileDigest, TransferRefused, is_inside, is_part
+from headway.transfer.wire import CHUNK, FileDigest, TransferRefused, is_inside, is_part
 
 MOST_KEPT = 100_000
 # File systems tell times in ticks of some milliseconds, so a file may change twice in one. A digest made between the

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from headway.errors import SettingError, aloud
-from headway.wan.transfer.door import SiteRequest
-from headway.wan.transfer.site import SiteFolder
+from headway.transfer.door import SiteRequest
+from headway.transfer.site import SiteFolder
 
 LAST_S = 10.0  # for requests to notice that they are cut
 

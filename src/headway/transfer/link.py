@@ -2,17 +2,18 @@
 
 import json
 import socket
+import ssl
 import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Self
 from urllib.parse import urlencode, urlsplit
 
 from headway.errors import HeadwayError, SettingError
-from headway.wan.transfer.wire import CHUNK, TransferRefused
+from headway.transfer.wire import CHUNK, TransferRefused
 
 SILENCE_S = 30.0  # after which a link that should send is taken for cut
 MOST_PAUSE_S = 20.0
@@ -50,15 +51,21 @@ class SiteLink:
     token: str
     limit: RetryLimit = RetryLimit()
     stopped: threading.Event = field(default_factory=threading.Event)  # set by the owner that wants this to end
+    trusted: ssl.SSLContext | None = None  # what certificates are checked against; None: the system's own
     _connection: HTTPConnection = field(init=False)
 
     def __post_init__(self) -> None:
         with suppress(ValueError):  # no number as port
             parts = urlsplit(self.url)
-            if parts.scheme == "http" and parts.hostname and parts.path in ("", "/"):
-                self._connection = HTTPConnection(parts.hostname, parts.port, timeout=SILENCE_S)
-                return
-        raise SettingError("url", self.url, "the address of a site agent: http://HOST:PORT")
+            if parts.hostname and parts.path in ("", "/"):
+                if parts.scheme == "http":
+                    self._connection = HTTPConnection(parts.hostname, parts.port, timeout=SILENCE_S)
+                    return
+                if parts.scheme == "https":
+                    trusted = self.trusted or ssl.create_default_context()
+                    self._connection = HTTPSConnection(parts.hostname, parts.port, timeout=SILENCE_S, context=trusted)
+                    return
+        raise SettingError("url", self.url, "the address of an agent: http://HOST:PORT, or https://HOST:PORT")
 
     def __enter__(self) -> Self:
         return self

@@ -1,6 +1,5 @@
 """What a site agent does for others: it lists, opens and pulls, all below one folder."""
 
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +8,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from headway.errors import HeadwayError
-from headway.wan.transfer.digests import DigestCache, below, listed
-from headway.wan.transfer.folder_pull import FolderPull
-from headway.wan.transfer.link import SiteLink
-from headway.wan.transfer.wire import FileDigest, PullOrder, TransferRefused, TransferReport
+from headway.transfer.digests import DigestCache, below, listed
+from headway.transfer.folder_pull import FolderPull
+from headway.transfer.link import SiteLink
+from headway.transfer.wire import FileDigest, PullOrder, TransferRefused, TransferReport
 
 
 @dataclass(slots=True)
@@ -73,12 +72,3 @@ class SiteFolder:
         finally:
             with self._lock:
                 del self._pulls[into]
-
-
-def remaining(file: BinaryIO, offset: int, until: int | None) -> int:
-    """How many bytes are wanted of an open file, which stands at the first of them afterwards."""
-    size = os.fstat(file.fileno()).st_size
-    if offset > size:
-        raise TransferRefused(416, f"offset = {offset}: the file has {size} bytes")
-    file.seek(offset)
-    return max(min(size, size if until is None else until) - offset, 0)
