@@ -81,8 +81,8 @@ class ExpectedEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Reassign:
-    """As many tasks of a stage as before, at other sites."""
+class OfOneStage:
+    """Where the tasks of one stage are from now on."""
 
     stage: str
     deployed: Deployment  # of the whole plan
@@ -92,36 +92,23 @@ class Reassign:
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleUp:
+class Reassign(OfOneStage):
+    """As many tasks of a stage as before, at other sites."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleUp(OfOneStage):
     """More tasks of a stage, at sites where it is."""
 
-    stage: str
-    deployed: Deployment
-    because: str
-    moves: tuple[StateMove, ...] = ()
-    expect: ExpectedEffect | None = None
-
 
 @dataclass(frozen=True, slots=True)
-class ScaleOut:
+class ScaleOut(OfOneStage):
     """More tasks of a stage, at further sites too."""
 
-    stage: str
-    deployed: Deployment
-    because: str
-    moves: tuple[StateMove, ...] = ()
-    expect: ExpectedEffect | None = None
-
 
 @dataclass(frozen=True, slots=True)
-class ScaleDown:
+class ScaleDown(OfOneStage):
     """A task less of a stage."""
-
-    stage: str
-    deployed: Deployment
-    because: str
-    moves: tuple[StateMove, ...] = ()
-    expect: ExpectedEffect | None = None
 
 
 @dataclass(frozen=True, slots=True)
