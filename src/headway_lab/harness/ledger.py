@@ -78,14 +78,12 @@ class Ledger:
             )
         return found
 
-    def of_this_commit(self, experiment: str, settings: Iterable[Mapping[str, Any]]) -> list[Record]:
-        """What was measured at these settings with the code as it is now; of what was measured again, the last."""
-        wanted, here = [dict(setting) for setting in settings], origin()["commit"]
-        return [
-            record
-            for record in newest(self.records())
-            if record["experiment"] == experiment and record["commit"] == here and record["setting"] in wanted
-        ]
+    def of_this_commit(self, experiment: str, settings: Iterable[Mapping[str, Any]] | None = None) -> list[Record]:
+        """What was measured with the code as it is now, at these settings or at all; the last, if it was measured again."""
+        here = origin()["commit"]
+        own = [r for r in newest(self.records()) if r["experiment"] == experiment and r["commit"] == here]
+        wanted = None if settings is None else [dict(setting) for setting in settings]
+        return [record for record in own if wanted is None or record["setting"] in wanted]
 
     def done(self) -> set[Key]:
         """What has been measured, so that a resumed benchmark passes over it."""
@@ -122,6 +120,12 @@ def key(experiment: str, policy: str, setting: Mapping[str, Any], seed: int, com
 def newest(records: Iterable[Record]) -> list[Record]:
     """Of records with the same key only the last: to measure again is to replace."""
     return list({key_of(record): record for record in records}.values())
+
+
+def newest_of_each(records: Iterable[Record], policies: Iterable[str]) -> list[Record]:
+    """One of each policy, in the order of the policies."""
+    by_policy = {record["policy"]: record for record in records}
+    return [by_policy[policy] for policy in policies if policy in by_policy]
 
 
 @lru_cache
