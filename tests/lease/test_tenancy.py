@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.lease import tenancy
-from headway.lease.tenancy import Create, Delete, Held, Note, Numbers, Pause, Read, Step, Taken, Write
+from headway.lease.tenancy import Create, Delete, Held, Note, Numbers, Pause, Read, StoreStep, Taken, Write
 
 EXPIRY_S = 20.0
 
@@ -32,7 +32,7 @@ class Actor:
     number: int = 0
     idle_until: float = 0.0
     half_written: Write | None = None
-    rules: Generator[Step, Any, Any] | None = None
+    rules: Generator[StoreStep, Any, Any] | None = None
     answer: Any = None
     ever: list[int] = field(default_factory=list)  # numbers it has held
 
@@ -76,7 +76,7 @@ class Actor:
             return
         self.answer = self.done(asked)
 
-    def done(self, asked: Step) -> Any:
+    def done(self, asked: StoreStep) -> Any:
         files = self.world.files
         match asked:
             case Numbers():

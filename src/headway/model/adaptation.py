@@ -4,7 +4,7 @@ One question for each pipeline, asked by the controller of a wide area every 40 
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from headway.model.area import Area
 from headway.model.geo import Deployment, GeoPlan
@@ -123,8 +123,17 @@ class Replan:
     expect: ExpectedEffect | None = None
 
 
+class NowhereElse:
+    """All tasks stay where they are."""
+
+    __slots__ = ()
+    deployed: ClassVar[None] = None
+    moves: ClassVar[tuple[StateMove, ...]] = ()
+    expect: ClassVar[None] = None
+
+
 @dataclass(frozen=True, slots=True)
-class Degrade:
+class Degrade(NowhereElse):
     """From now on rows later than this are dropped; None: no row is dropped any more."""
 
     later_than_ms: int | None
@@ -132,7 +141,7 @@ class Degrade:
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(NowhereElse):
     """Nothing changes."""
 
     because: str

@@ -14,7 +14,7 @@ CHUNK = 10  # plays of one process before it tells
 STEPS = 20  # of the bar
 SHOWN = 3  # broken laws in words
 
-Play = TypeVar("Play", bound="Written")
+Play = TypeVar("Play", bound="PlayFile")
 
 
 class Broken(Protocol):
@@ -27,7 +27,7 @@ class Broken(Protocol):
     def says(self) -> str: ...
 
 
-class Written(Protocol):
+class PlayFile(Protocol):
     """A play can be written down, and played again."""
 
     def as_json(self) -> str: ...
@@ -99,7 +99,7 @@ def smallest(play: Play, smaller: Callable[[Play], Iterator[Play]], breaks: Call
 
 
 def keep(
-    small: Written, tally: LawTally, found: Sequence[Broken], out: Path, command: str, what: str, tell: Callable[[Any], str]
+    small: PlayFile, tally: LawTally, found: Sequence[Broken], out: Path, command: str, what: str, tell: Callable[[Any], str]
 ) -> None:
     """Write a play down that breaks the law which the first bad one broke, and say why; `found` is what it breaks."""
     number, broken = tally.bad[0]

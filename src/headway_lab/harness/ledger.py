@@ -24,7 +24,7 @@ from headway_lab.harness.checkout import git
 
 LEDGER = Path("bench/ledger.jsonl")  # unless told
 Record = dict[str, Any]
-Key = tuple[str, str, str, str, int, str]
+RecordKey = tuple[str, str, str, str, int, str]
 
 
 class Ledger:
@@ -85,7 +85,7 @@ class Ledger:
         wanted = None if settings is None else [dict(setting) for setting in settings]
         return [record for record in own if wanted is None or record["setting"] in wanted]
 
-    def done(self) -> set[Key]:
+    def done(self) -> set[RecordKey]:
         """What has been measured, so that a resumed benchmark passes over it."""
         return {key_of(record) for record in self.records()}
 
@@ -108,12 +108,12 @@ def kind_of(record: Mapping[str, Any]) -> str:
     return WITHOUT_SPARK.get(record["experiment"], str(record["kind"]))
 
 
-def key_of(record: Mapping[str, Any]) -> Key:
+def key_of(record: Mapping[str, Any]) -> RecordKey:
     """Two records with the same key measure the same thing."""
     return key(record["experiment"], record["policy"], record["setting"], record["seed"], record["commit"], record["kind"])
 
 
-def key(experiment: str, policy: str, setting: Mapping[str, Any], seed: int, commit: str, kind: str = "live") -> Key:
+def key(experiment: str, policy: str, setting: Mapping[str, Any], seed: int, commit: str, kind: str = "live") -> RecordKey:
     return kind, experiment, policy, json.dumps(dict(setting), sort_keys=True), seed, commit
 
 

@@ -15,6 +15,7 @@ from headway.fleet.orchestrator.messages import (
     Members,
     NodeAnswered,
     NodeReport,
+    OrchestratorTold,
     Ordered,
     QuerySubmitted,
     ReadRecord,
@@ -25,7 +26,6 @@ from headway.fleet.orchestrator.messages import (
     Said,
     StoredRecord,
     Tick,
-    Told,
     ToNode,
     WriteRecord,
     WriteRefused,
@@ -53,7 +53,7 @@ class Desk:
         self.tell(Members(frozenset(self.nodes)))
         self.report()
 
-    def tell(self, message: Told) -> None:
+    def tell(self, message: OrchestratorTold) -> None:
         for order in self.core.take(message, WallMs(self.now)):
             self.carry_out(order)
 

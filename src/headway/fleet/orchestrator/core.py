@@ -9,12 +9,13 @@ from headway.fleet.orchestrator.messages import (
     Members,
     MoveAsked,
     NodeReport,
+    OfATerm,
+    OrchestratorTold,
     Ordered,
     QuerySubmitted,
     ReadRecords,
     StopAsked,
     TermOver,
-    Told,
 )
 from headway.fleet.orchestrator.term import OrchestratorTimes, Term
 from headway.fleet.orchestrator.wishes import Wishes
@@ -39,7 +40,7 @@ class Orchestrator:
         """It is the primary, and knows what its predecessor has left."""
         return self.term is not None and self.term.informed
 
-    def take(self, message: Told, now: WallMs) -> list[Ordered]:
+    def take(self, message: OrchestratorTold, now: WallMs) -> list[Ordered]:
         """What follows from a message."""
         match message:
             case Elected(leader):
@@ -55,7 +56,7 @@ class Orchestrator:
                     return []
             case MoveAsked() | QuerySubmitted() | StopAsked() if self.term is None:
                 return [AskAnswered(message.id, False, NOT_PRIMARY)]
-        if self.term is None or getattr(message, "leader", self.leader) != self.leader:
+        if self.term is None or (isinstance(message, OfATerm) and message.leader != self.leader):
             return []
         return list(self.term.take(message, now))
 

@@ -25,6 +25,7 @@ from headway.fleet.orchestrator.messages import (
     MoveAsked,
     NodeAnswered,
     NodeReport,
+    OrchestratorTold,
     Ordered,
     QuerySubmitted,
     ReadRecord,
@@ -36,7 +37,6 @@ from headway.fleet.orchestrator.messages import (
     StopAsked,
     StoredRecord,
     Tick,
-    Told,
     ToNode,
     WriteRefused,
 )
@@ -76,7 +76,7 @@ class Term:
         """It has read the records: before that it knows of no query, which is not the same as that there is none."""
         return self._read_at is None
 
-    def take(self, message: Told, now: WallMs) -> Iterator[Ordered]:
+    def take(self, message: OrchestratorTold, now: WallMs) -> Iterator[Ordered]:
         match message:
             case Tick():
                 yield from self._tick(now)
@@ -96,7 +96,7 @@ class Term:
             case _:
                 yield from self._from_store(message, now)
 
-    def _from_store(self, message: Told, now: WallMs) -> Iterator[Ordered]:
+    def _from_store(self, message: OrchestratorTold, now: WallMs) -> Iterator[Ordered]:
         """Answers about one query."""
         match message:
             case RecordRead(query=query, stored=None):

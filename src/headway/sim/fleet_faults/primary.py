@@ -12,6 +12,7 @@ from headway.fleet.orchestrator.messages import (
     LeaseStillHeld,
     Members,
     NodeAnswered,
+    OrchestratorTold,
     Ordered,
     ReadRecord,
     ReadRecords,
@@ -20,7 +21,6 @@ from headway.fleet.orchestrator.messages import (
     RecordWritten,
     TermOver,
     Tick,
-    Told,
     ToNode,
     WriteRecord,
     WriteRefused,
@@ -57,7 +57,7 @@ class OrchestratorHost(Host):
         self._tick()
         self._list_members()
 
-    def tell(self, message: Told) -> None:
+    def tell(self, message: OrchestratorTold) -> None:
         for order in self.core.take(message, self.now()):
             self._carry_out(order)
 
@@ -112,13 +112,13 @@ class OrchestratorHost(Host):
             case ReadRecords() | ReadRecord() | WriteRecord() | BarLease():
                 self.client.call(lambda: self._ask_store(order), lambda told: self._store_says(told, order.leader))
 
-    def _store_says(self, told: Told, leader: int) -> None:
+    def _store_says(self, told: OrchestratorTold, leader: int) -> None:
         if not isinstance(told, TermOver):
             self.tell(told)
         elif self.core.leader == leader:  # and not long elected anew
             self._step_down()
 
-    def _ask_store(self, order: ReadRecords | ReadRecord | WriteRecord | BarLease) -> Told:
+    def _ask_store(self, order: ReadRecords | ReadRecord | WriteRecord | BarLease) -> OrchestratorTold:
         """At the store, at one moment."""
         store = self._store
         try:

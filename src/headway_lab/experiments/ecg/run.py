@@ -86,24 +86,24 @@ def total(scores: Iterable[BeatScore]) -> BeatScore:
 
 # ---- on Spark
 
-Told = tuple[str, int, int | None, int, bool]  # what the query says of a beat
+BeatRow = tuple[str, int, int | None, int, bool]  # what the query says of a beat
 Show = Callable[[int, int], None]  # beats out so far, and all that are expected
 
 
-def expected(records: Sequence[EcgRecord]) -> list[Told]:
+def expected(records: Sequence[EcgRecord]) -> list[BeatRow]:
     """What a query over these records must say, in any order: all but what only the end of a record would tell."""
-    told: list[Told] = []
+    told: list[BeatRow] = []
     for record in records:
         found, _ = fed(started(record.fs), record.samples)
         told += [as_told(record.name, beat) for beat in found]
     return told
 
 
-def as_told(record: str, beat: Beat) -> Told:
+def as_told(record: str, beat: Beat) -> BeatRow:
     return record, beat.at, beat.rr, beat.height, beat.searched
 
 
-def streamed(spark: Any, records: Sequence[EcgRecord], folder: Path, speed: float, packet: int, show: Show) -> list[Told]:
+def streamed(spark: Any, records: Sequence[EcgRecord], folder: Path, speed: float, packet: int, show: Show) -> list[BeatRow]:
     """The beats that a query brings out while the records are played, so many times as fast as they were recorded."""
     from headway.spark.runtime import Runtime
     from headway_lab.workloads.player import play, record
@@ -126,6 +126,6 @@ def streamed(spark: Any, records: Sequence[EcgRecord], folder: Path, speed: floa
     return [tuple(row) for row in rows]
 
 
-def different(one: Sequence[Told], other: Sequence[Told]) -> int:
+def different(one: Sequence[BeatRow], other: Sequence[BeatRow]) -> int:
     """How many beats are in one and not in the other, or more than once."""
     return len(set(one) ^ set(other)) + len(one) - len(set(one)) + len(other) - len(set(other))
