@@ -11,7 +11,7 @@ from headway.spark.reports import BatchReports
 SOURCE = "KafkaV2[Subscribe[rides]]"
 
 
-class Told:
+class ReportsTold:
     """A query's last report, as Spark's object has it."""
 
     def __init__(self, batch: int, rows: int = 5) -> None:
@@ -40,9 +40,9 @@ class Query:
 
     def __init__(self) -> None:
         self._jsq = self
-        self.last: Told | None = None
+        self.last: ReportsTold | None = None
 
-    def lastProgress(self) -> Told | None:
+    def lastProgress(self) -> ReportsTold | None:
         return self.last
 
 
@@ -53,7 +53,7 @@ def test_every_batch_is_told_once_to_whom_it_concerns(tmp_path: Path) -> None:
     reports.memories["q"], reports.groups["q"] = Memory(tmp_path), "lag"
     reports.read("q", query)
     assert posted == []  # before the first batch there is none
-    for told in (Told(0), Told(0), Told(1)):  # the second is another object with the same news
+    for told in (ReportsTold(0), ReportsTold(0), ReportsTold(1)):  # the second is another object with the same news
         query.last = told
         reports.read("q", query)
         reports.read("q", query)
@@ -68,6 +68,6 @@ def test_who_asked_for_nothing_is_told_nothing(tmp_path: Path) -> None:
     posted: list[BatchSeen] = []
     committed: list[tuple[str, ...]] = []
     reports, query = BatchReports(posted.append, lambda *asked: committed.append(asked)), Query()
-    query.last = Told(3)
+    query.last = ReportsTold(3)
     reports.read("q", query)
     assert len(posted) == 1 and not committed

@@ -39,7 +39,7 @@ def test_what_was_told_too_long_ago_or_has_not_run_says_nothing() -> None:
     assert costs_behind([old, new], AT) == {}
 
 
-class Told:
+class CostsTold:
     """A node that can be asked."""
 
     def __init__(self, said: NodeStatus | None) -> None:
@@ -55,8 +55,8 @@ class Told:
         self.closed = True
 
 
-def told_by(nodes: dict[str, NodeStatus]) -> Callable[[str], Told]:
-    return lambda url: Told(nodes[url])
+def told_by(nodes: dict[str, NodeStatus]) -> Callable[[str], CostsTold]:
+    return lambda url: CostsTold(nodes[url])
 
 
 def test_costs_come_up_a_pipeline_of_three_nodes_hop_by_hop() -> None:
@@ -82,7 +82,7 @@ def test_costs_come_up_a_pipeline_of_three_nodes_hop_by_hop() -> None:
 
 
 def test_a_node_that_does_not_answer_leaves_what_it_said_until_that_is_too_old() -> None:
-    now, peer, posted = [int(AT)], Told(status("n2", stage("last", ("a",)))), list[Relaying]()
+    now, peer, posted = [int(AT)], CostsTold(status("n2", stage("last", ("a",)))), list[Relaying]()
     own = status("n1", stage("first", (), "a"))
     watch = StageWatch(lambda: own, lambda: ["n2"], lambda url: peer, posted.append, lambda: WallMs(now[0]))
     watch.look()
@@ -96,7 +96,7 @@ def test_a_node_that_does_not_answer_leaves_what_it_said_until_that_is_too_old()
 
 
 def test_a_node_without_stages_asks_nobody() -> None:
-    peer = Told(status("n2", stage("last", ("a",))))
+    peer = CostsTold(status("n2", stage("last", ("a",))))
     watch = StageWatch(lambda: status("n1", stage("alone")), lambda: ["n2"], lambda url: peer, lambda told: None)
     for _ in range(PEERS_EVERY + 1):
         watch.look()
