@@ -17,7 +17,7 @@ from headway.dashboard.metrics_text import exposition
 from headway.sim.microbatch import VirtualWorld
 
 DOCS = Path(__file__).parents[2] / "docs"
-Told = dict[tuple[str, tuple[tuple[str, str], ...]], float]  # by name and labels
+MetricSamples = dict[tuple[str, tuple[tuple[str, str], ...]], float]  # by name and labels
 NAME = re.compile(r"\bheadway_[a-z_]+\b")
 
 
@@ -28,18 +28,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[VirtualWorld, Path]:
 
 
 @pytest.fixture(scope="module")
-def told(made: tuple[VirtualWorld, Path]) -> Told:
+def told(made: tuple[VirtualWorld, Path]) -> MetricSamples:
     glance = Glance(made[1], now=lambda: BEGAN + 61_000)
     glance.look()
     families = text_string_to_metric_families(exposition(glance).decode())
     return {(s.name, tuple(sorted(s.labels.items()))): s.value for family in families for s in family.samples}
 
 
-def of(told: Told, name: str, **labels: str) -> float:
+def of(told: MetricSamples, name: str, **labels: str) -> float:
     return told[name, tuple(sorted(labels.items()))]
 
 
-def test_they_say_what_the_batches_did(made: tuple[VirtualWorld, Path], told: Told) -> None:
+def test_they_say_what_the_batches_did(made: tuple[VirtualWorld, Path], told: MetricSamples) -> None:
     batches = [b for b in made[0].batches if b.query == "books"]
     assert of(told, "headway_query_batches_total", query="books") == len(batches)
     assert of(told, "headway_query_rows_total", query="books") == sum(b.rows for b in batches)
@@ -51,7 +51,7 @@ def test_they_say_what_the_batches_did(made: tuple[VirtualWorld, Path], told: To
     assert of(told, "headway_query_watermark_lag_seconds", query="books") == pytest.approx((BEGAN + 61_000 - mark) / 1000)
 
 
-def test_latencies_are_in_the_buckets_that_they_belong_to(made: tuple[VirtualWorld, Path], told: Told) -> None:
+def test_latencies_are_in_the_buckets_that_they_belong_to(made: tuple[VirtualWorld, Path], told: MetricSamples) -> None:
     latencies = [w.latency_ms for w in made[0].windows if w.query == "books"][1:]
     for edge in ("0.2", "0.35", "0.5"):
         within = sum(ms <= float(edge) * 1000 for ms in latencies)
@@ -61,11 +61,11 @@ def test_latencies_are_in_the_buckets_that_they_belong_to(made: tuple[VirtualWor
     )
 
 
-def names_of(told: Told) -> set[str]:
+def names_of(told: MetricSamples) -> set[str]:
     return {name for name, _ in told}
 
 
-def test_rules_and_panels_use_names_that_there_are(told: Told, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rules_and_panels_use_names_that_there_are(told: MetricSamples, capsys: pytest.CaptureFixture[str]) -> None:
     # What only a living runtime tells, and what not every query has.
     known = names_of(told) | {"headway_decision_cpu_seconds_total", "headway_query_sample_share"}
     for option in ("--alerts", "--grafana"):
@@ -74,7 +74,7 @@ def test_rules_and_panels_use_names_that_there_are(told: Told, capsys: pytest.Ca
         assert used and used <= known
 
 
-def test_every_name_is_documented(told: Told) -> None:
+def test_every_name_is_documented(told: MetricSamples) -> None:
     page = set(NAME.findall((DOCS / "metrics.md").read_text()))
     plain = {re.sub(r"_(bucket|sum|count)$", "", name) for name in names_of(told) if not name.endswith("_created")}
     assert plain <= page and page - plain <= {"headway_decision_cpu_seconds_total", "headway_query_sample_share"}

@@ -16,7 +16,7 @@ from headway.model.time import WallMs
 from tried import tried
 
 
-class Stage(StrEnum):
+class RecordStage(StrEnum):
     ASKED = "asked"
     DONE = "done"
 
@@ -33,7 +33,7 @@ class Rich:
 
     name: str
     at: WallMs
-    stage: Stage = Stage.ASKED
+    stage: RecordStage = RecordStage.ASKED
     mode: Literal["rollback", "force"] = "rollback"
     here: Life | None = None
     folders: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ records = st.builds(
     Rich,
     name=st.text(),
     at=st.integers(0, 2**53).map(WallMs),
-    stage=st.sampled_from(Stage),
+    stage=st.sampled_from(RecordStage),
     mode=st.sampled_from(["rollback", "force"]),
     here=st.none() | lives,
     folders=st.lists(st.text()).map(tuple),
@@ -88,7 +88,7 @@ def test_a_field_that_was_not_written_takes_its_default() -> None:
         ('{"v":1,"kind":"rich","epoch":0,"is":{"name":"books","at":5,"colour":"red"}}', "Rich has no colour"),
         ('{"v":1,"kind":"rich","epoch":0,"is":{"name":"books","at":"five"}}', "'five' is no int"),
         ('{"v":1,"kind":"rich","epoch":0,"is":{"name":"books","at":true}}', "True is no int"),
-        ('{"v":1,"kind":"rich","epoch":0,"is":{"name":"books","at":5,"stage":"lost"}}', "'lost' is not a valid Stage"),
+        ('{"v":1,"kind":"rich","epoch":0,"is":{"name":"books","at":5,"stage":"lost"}}', "'lost' is not a valid RecordStage"),
         ('{"v":1,"kind":"rich","epoch":0,"is":{"name":"books","at":5,"mode":"hope"}}', "'hope' is none of rollback, force"),
         ('{"v":1,"kind":"rich","epoch":0,"is":{"name":"books","at":5,"pair":[1]}}', "not a record of rich, version 1"),
         ('{"v":1,"kind":"rich","epoch":0,"is":7}', "not a record of rich, version 1"),

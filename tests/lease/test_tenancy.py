@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.lease import tenancy
-from headway.lease.tenancy import Create, Delete, Held, Note, Numbers, Pause, Read, Step, Taken, Write
+from headway.lease.tenancy import Create, Delete, Held, Note, Numbers, Pause, Read, StoreStep, Taken, Write
 
 EXPIRY_S = 20.0
 
 
 @dataclass
-class World:
+class LeaseWorld:
     """A file system and the true time. A file that is being written is empty for a while, as on HDFS."""
 
     files: dict[int, str] = field(default_factory=dict)
@@ -26,13 +26,13 @@ class Actor:
     """A process that wants the lease, keeps it, and wants it again when it has lost it. One step at a time."""
 
     name: str
-    world: World
+    world: LeaseWorld
     pace: float  # of its clock
     held: Held | None = None
     number: int = 0
     idle_until: float = 0.0
     half_written: Write | None = None
-    rules: Generator[Step, Any, Any] | None = None
+    rules: Generator[StoreStep, Any, Any] | None = None
     answer: Any = None
     ever: list[int] = field(default_factory=list)  # numbers it has held
 
@@ -76,7 +76,7 @@ class Actor:
             return
         self.answer = self.done(asked)
 
-    def done(self, asked: Step) -> Any:
+    def done(self, asked: StoreStep) -> Any:
         files = self.world.files
         match asked:
             case Numbers():
@@ -111,7 +111,7 @@ paces = st.tuples(*[st.floats(0.95, 1.05)] * 3)
 @settings(max_examples=6 * settings().max_examples)
 @given(paces=paces, moves=st.lists(moves, min_size=10, max_size=120))
 def test_no_two_are_sure_at_the_same_time(paces: tuple[float, ...], moves: list[tuple[int, int, float, bool]]) -> None:
-    world = World()
+    world = LeaseWorld()
     actors = [Actor(name, world, pace) for name, pace in zip("abc", paces, strict=True)]
     newest = 0
     for who, steps, wait_s, letting_go in moves:
@@ -126,7 +126,7 @@ def test_no_two_are_sure_at_the_same_time(paces: tuple[float, ...], moves: list[
     assert len(held) == len(set(held)), "a number has one holder"
 
 
-def lives(world: World, *actors: Actor, for_s: float, every_s: float = 1.0) -> None:
+def lives(world: LeaseWorld, *actors: Actor, for_s: float, every_s: float = 1.0) -> None:
     """All of these act as soon as they may."""
     end = world.now + for_s
     while world.now < end:
@@ -137,7 +137,7 @@ def lives(world: World, *actors: Actor, for_s: float, every_s: float = 1.0) -> N
 
 
 def test_a_dead_holder_is_replaced_after_its_expiry_and_not_before() -> None:
-    world = World()
+    world = LeaseWorld()
     dead, heir = Actor("dead", world, 1.0), Actor("heir", world, 1.0)
     lives(world, dead, for_s=10)
     assert dead.sure
@@ -150,7 +150,7 @@ def test_a_dead_holder_is_replaced_after_its_expiry_and_not_before() -> None:
 
 
 def test_a_living_holder_keeps_it() -> None:
-    world = World()
+    world = LeaseWorld()
     holder, other = Actor("holder", world, 0.95), Actor("other", world, 1.05)
     lives(world, holder, for_s=2)
     lives(world, holder, other, for_s=500)
@@ -158,7 +158,7 @@ def test_a_living_holder_keeps_it() -> None:
 
 
 def test_who_wakes_up_late_finds_out_who_has_it() -> None:
-    world = World()
+    world = LeaseWorld()
     frozen, heir = Actor("frozen", world, 1.0), Actor("heir", world, 1.0)
     lives(world, frozen, for_s=2)
     held = frozen.held
@@ -174,7 +174,7 @@ def test_who_wakes_up_late_finds_out_who_has_it() -> None:
 
 
 def test_what_was_released_is_free_at_once_and_the_number_grows() -> None:
-    world = World()
+    world = LeaseWorld()
     first, second = Actor("first", world, 1.0), Actor("second", world, 1.0)
     for _ in range(20):
         first.step()
@@ -189,7 +189,7 @@ def test_what_was_released_is_free_at_once_and_the_number_grows() -> None:
 
 def test_a_file_that_nobody_has_finished_is_a_dead_holder() -> None:
     """Killed between creating and writing."""
-    world = World(files={3: ""})
+    world = LeaseWorld(files={3: ""})
     heir = Actor("heir", world, 1.0)
     lives(world, heir, for_s=EXPIRY_S - 1)
     assert not heir.sure

@@ -45,7 +45,7 @@ class Calmest:
         return (Move(calmest, f"load {loads[calmest]:g}"), 0) if since >= self.rest else (Move("", "rests"), since + 1)
 
 
-class Fleet:
+class ToyFleet:
     """What a toy orchestrator knows."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Fleet:
 
 
 def test_there_is_room_for_a_question_it_has_never_heard_of() -> None:
-    fleet = Fleet()
+    fleet = ToyFleet()
     fleet.kernel.add(fleet.question())
     for at in range(4):
         fleet.kernel.due("placement", "clicks")
@@ -78,7 +78,7 @@ def test_there_is_room_for_a_question_it_has_never_heard_of() -> None:
 
 
 def test_a_guard_has_the_last_word_and_the_wish_is_kept() -> None:
-    fleet = Fleet()
+    fleet = ToyFleet()
     fleet.kernel.ask(fleet.question(lambda move, seen: Move("a", f"{move.because}; b is drained")), WallMs(5))
     (entry,) = fleet.book.entries
     assert (
@@ -89,14 +89,14 @@ def test_a_guard_has_the_last_word_and_the_wish_is_kept() -> None:
 
 
 def test_where_there_is_nothing_to_decide_nobody_is_asked() -> None:
-    fleet = Fleet()
+    fleet = ToyFleet()
     fleet.loads = None
     assert fleet.kernel.ask(fleet.question(), WallMs(0)) is None
     assert not fleet.moved and not fleet.book.entries and fleet.kernel.watch.count == 1
 
 
 def test_what_is_not_asked_here_is_never_due_and_what_is_dropped_is_forgotten() -> None:
-    fleet = Fleet()
+    fleet = ToyFleet()
     fleet.kernel.due("placement", "clicks")
     fleet.kernel.add(fleet.question())
     fleet.kernel.settle(WallMs(0))

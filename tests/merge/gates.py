@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from headway.merge.rows import Flag, MergeGate, Row, Rows
 
 Triple = tuple[int, int, int]  # timestamp, writer, sequence
-Step = tuple[Any, ...]
+PlayedStep = tuple[Any, ...]
 WRITERS, READERS = 3, 2
 
 gaps = st.lists(st.integers(0, 6), min_size=1, max_size=4)
@@ -22,7 +22,7 @@ steps = st.one_of(
     st.tuples(st.just("read"), st.integers(0, READERS - 1)),
     st.tuples(st.just("read many"), st.integers(0, READERS - 1), st.none() | st.integers(0, 5)),
 )
-scripts: st.SearchStrategy[list[Step]] = st.lists(steps, max_size=60)
+scripts: st.SearchStrategy[list[PlayedStep]] = st.lists(steps, max_size=60)
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Player:
         self.keys: list[list[Triple]] = [[] for _ in range(WRITERS)]  # all that was written
         self.got: list[list[Row]] = [[] for _ in range(READERS)]
 
-    def play(self, step: Step) -> list[Row]:
+    def play(self, step: PlayedStep) -> list[Row]:
         """One step; what it read, if it did."""
         match step:
             case ("write" | "write many" as how, writer, gaps):

@@ -14,7 +14,7 @@ from headway.merge import scale_gate
 from headway.merge.rows import Flag, Row
 from headway.merge.scale_gate import ScaleGate
 from headway.merge.slack_gate import SlackScaleGate
-from merge.gates import READERS, WRITERS, Paper, Player, Step, compatible_order, dense_streams, row, scripts
+from merge.gates import READERS, WRITERS, Paper, PlayedStep, Player, compatible_order, dense_streams, row, scripts
 
 ends = st.sampled_from([0, 1, 5, 20])
 slacks = ends | st.just(inf)
@@ -36,7 +36,7 @@ def both(slt_ms: float) -> tuple[Player, Player, Paper]:
 
 @pytest.mark.parametrize("ahead", [1, scale_gate.AHEAD_FROM])
 @given(scripts, slacks)
-def test_it_does_what_the_papers_algorithms_do(ahead: int, script: list[Step], slt_ms: float) -> None:
+def test_it_does_what_the_papers_algorithms_do(ahead: int, script: list[PlayedStep], slt_ms: float) -> None:
     """Also where single reads are served from a batch as soon as two tuples are ready."""
     ours, plain, _ = both(slt_ms)
     with pytest.MonkeyPatch.context() as patch:
@@ -47,7 +47,7 @@ def test_it_does_what_the_papers_algorithms_do(ahead: int, script: list[Step], s
 
 
 @given(scripts, st.lists(slacks, min_size=1))
-def test_it_does_so_while_the_slack_is_tuned(script: list[Step], tuned: list[float]) -> None:
+def test_it_does_so_while_the_slack_is_tuned(script: list[PlayedStep], tuned: list[float]) -> None:
     ours, plain, paper = both(tuned[0])
     assert isinstance(ours.gate, SlackScaleGate)
     for n, step in enumerate(script):
@@ -57,10 +57,10 @@ def test_it_does_so_while_the_slack_is_tuned(script: list[Step], tuned: list[flo
 
 
 @given(scripts, slacks)
-def test_property_1_nothing_is_slack_ready_while_all_writers_keep_up(script: list[Step], slt_ms: float) -> None:
+def test_property_1_nothing_is_slack_ready_while_all_writers_keep_up(script: list[PlayedStep], slt_ms: float) -> None:
     ours, plain, paper = both(slt_ms)
     flags: list[Flag] = []  # of what comes out while all keep up
-    level: list[Step] = [("write", writer, [1]) for writer in range(WRITERS)]
+    level: list[PlayedStep] = [("write", writer, [1]) for writer in range(WRITERS)]
     for step in [*level, ("read many", 0, None), *script]:
         plain.play(step)
         flags += [one.flag for one in ours.play(step) if paper.spread_ms <= slt_ms]
@@ -68,7 +68,7 @@ def test_property_1_nothing_is_slack_ready_while_all_writers_keep_up(script: lis
 
 
 @given(scripts, ends)
-def test_property_2_nothing_is_late_before_something_was_slack_ready(script: list[Step], slt_ms: float) -> None:
+def test_property_2_nothing_is_late_before_something_was_slack_ready(script: list[PlayedStep], slt_ms: float) -> None:
     player = Player(SlackScaleGate(WRITERS, READERS, slt_ms))
     for step in script:
         player.play(step)
@@ -80,7 +80,7 @@ def test_property_2_nothing_is_late_before_something_was_slack_ready(script: lis
 
 
 @given(scripts, ends)
-def test_property_3_what_is_late_has_no_slack_left(script: list[Step], slt_ms: float) -> None:
+def test_property_3_what_is_late_has_no_slack_left(script: list[PlayedStep], slt_ms: float) -> None:
     player = Player(SlackScaleGate(WRITERS, READERS, slt_ms))
     ages: list[int] = []  # of what is late
     for step in script:
@@ -91,7 +91,7 @@ def test_property_3_what_is_late_has_no_slack_left(script: list[Step], slt_ms: f
 
 @given(scripts, st.sampled_from([10, 20]), st.integers(0, 2**32))
 def test_theorem_after_a_compatible_stretch_it_is_the_deterministic_merge_again(
-    script: list[Step], slt_ms: int, seed: int
+    script: list[PlayedStep], slt_ms: int, seed: int
 ) -> None:
     """Whatever happened before: once the late ones are read, the rest comes out as from a gate that never lets go early."""
     player, chance = Player(SlackScaleGate(WRITERS, READERS, slt_ms)), Random(seed)
@@ -140,7 +140,7 @@ def test_the_same_streams_in_200_interleavings_give_the_same_output_bit_by_bit()
 
 
 @given(scripts, slacks)
-def test_nothing_is_lost_and_nothing_comes_twice(script: list[Step], slt_ms: float) -> None:
+def test_nothing_is_lost_and_nothing_comes_twice(script: list[PlayedStep], slt_ms: float) -> None:
     player = Player(SlackScaleGate(WRITERS, READERS, slt_ms))
     for step in script:
         player.play(step)
@@ -158,7 +158,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(script: list[Step], slt_ms: flo
 
 
 @given(scripts)
-def test_without_an_end_to_its_slack_it_is_a_scale_gate(script: list[Step]) -> None:
+def test_without_an_end_to_its_slack_it_is_a_scale_gate(script: list[PlayedStep]) -> None:
     endless, scale = Player(SlackScaleGate(WRITERS, READERS, inf)), Player(ScaleGate(WRITERS, READERS))
     out = [endless.play(step) for step in script]
     assume(any(out))

@@ -14,20 +14,22 @@ from headway.model.declared import (
     SAMPLING,
     OrderDeclares,
     PatienceDeclares,
+    adaptation_declares,
     checked,
     order_declares,
     patience_declares,
+    placement_declares,
     slack_declares,
 )  # fmt: skip
 from headway.model.time import WallMs
 from headway.model.view import Snapshot
-from headway.policy import order, patience
+from headway.policy import adaptation, order, patience, placement
 from headway.policy.load import KINDS
 from headway.policy.slack import SLTuner, StaticSlack
 from headway.testing import VirtualInput, VirtualQuery, VirtualWorld
 
 
-class Plain:
+class MindAlone:
     """A user's own: a mind, and nothing else."""
 
     def decide(self, snap: Snapshot) -> Decision:
@@ -45,7 +47,7 @@ class NearlyPatient:
 
 
 def test_a_policy_that_declares_nothing_is_gated_and_looks_at_nothing_special() -> None:
-    assert order_declares(Plain()) == OrderDeclares(True, False, 0, None, False)
+    assert order_declares(MindAlone()) == OrderDeclares(True, False, 0, None, False)
     assert patience_declares(patience.Fixed("1 s")) == PatienceDeclares(None)
 
 
@@ -63,7 +65,7 @@ def test_ours_declare_what_they_can() -> None:
 
 
 def test_a_policy_with_a_mind_and_nothing_else_runs() -> None:
-    world = VirtualWorld(Plain(), slots=1, seed=1)
+    world = VirtualWorld(MindAlone(), slots=1, seed=1)
     world.add(VirtualQuery("a", window("3 s"), (VirtualInput(),)))
     world.run(10_000)
     assert any(isinstance(entry.decided, Grant) for entry in world.notebook.entries)
@@ -88,3 +90,12 @@ def test_what_is_no_policy_is_refused_in_one_line(value: Any) -> None:
 def test_one_that_is_nearly_a_policy_is_told_what_it_lacks() -> None:
     with pytest.raises(SettingError, match="a patience policy; this one has no memory_rows"):
         checked("patience", NearlyPatient(), PATIENCE, "a patience policy")
+
+
+def test_policies_of_a_fleet_and_of_a_wide_area_declare_what_is_kept_to_around_them() -> None:
+    """How long a node rests after a move, and what the first places of a pipeline keep to."""
+    assert placement_declares(placement.PredictionRings(cool_down_ms=7_000)).cool_down_ms == 7_000
+    assert placement_declares(MindAlone()).cool_down_ms == 30_000
+    wished = adaptation_declares(adaptation.Wasp(alpha=0.5, goal="dollars", budget_usd_h=2.0))
+    assert (wished.alpha, wished.goal, wished.budget_usd_h) == (0.5, "dollars", 2.0)
+    assert adaptation_declares(adaptation.NoAdapt()).alpha == 0.8

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import pytest
 from pyspark.sql import functions as F
 
-from headway_lab.experiments.scripts.virtual.engine import Key, ModelRow, PlannedBatch, SparkQuery, WindowShape
+from headway_lab.experiments.scripts.virtual.engine import ModelRow, PlannedBatch, RowKey, SparkQuery, WindowShape
 
 BASE = 1_699_920_000_000  # a midnight, so that windows begin with it
-Given = list[tuple[Key, float | None]]  # rows: key, and event time in ms after BASE
-Batch = tuple[int, dict[int, list[Key]], int, int]  # number, what was put out, windows refused, watermark
+Given = list[tuple[RowKey, float | None]]  # rows: key, and event time in ms after BASE
+Batch = tuple[int, dict[int, list[RowKey]], int, int]  # number, what was put out, windows refused, watermark
 
 _NAMES = itertools.count()
 
@@ -43,7 +43,7 @@ class Stock:
 
     def __init__(self, spark: Any, folder: Path, windows: WindowShape, delays: dict[str, int], mode: str) -> None:
         self.spark, self.folder, self.windows, self.delays, self.mode = spark, folder, windows, delays, mode
-        self.put: dict[int, dict[int, list[Key]]] = {}
+        self.put: dict[int, dict[int, list[RowKey]]] = {}
         self.told: dict[int, tuple[int, int]] = {}
         self.files = 0
         for name in delays:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Look into a checkpoint, or spread its state over more partitions.", no_args_is_help=True)
 Place = Annotated[str, typer.Argument(metavar="CHECKPOINT", help="The folder of a checkpoint: a path, or a URL.")]
-Memory = Annotated[str, typer.Option(help="Memory of the Spark that looks there.")]
+LookMemory = Annotated[str, typer.Option(help="Memory of the Spark that looks there.")]
 
 
 @app.command()
-def show(place: Place, memory: Memory = "1g") -> None:
+def show(place: Place, memory: LookMemory = "1g") -> None:
     """Say what is in a checkpoint, and which process uses it. Nothing is changed."""
     from headway.spark.checkpoint.folder import LocalFolder, folder_of
 
@@ -38,7 +38,7 @@ def show(place: Place, memory: Memory = "1g") -> None:
 def repartition(
     place: Place,
     partitions: Annotated[int, typer.Option(help="Over how many partitions its state is to be spread.")],
-    memory: Memory = "4g",
+    memory: LookMemory = "4g",
     cores: Annotated[int | None, typer.Option(help="Cores for it; all of them unless told.")] = None,
 ) -> None:
     """Spread the state of a stopped query over another number of partitions. RocksDB only, with Spark 4.3 or later."""

@@ -31,20 +31,20 @@ def _told(pipeline: str, entry: Entry) -> Iterator[str]:
     yield f"  policy    {entry.policy}"
     if entry.memory is not None and entry.memory.says:
         yield f"  before    {entry.memory.says}"
-    expect = getattr(decided, "expect", None)
+    expect = decided.expect
     if expect is not None:
         gap = "" if expect.gap is None else f", at most {expect.gap:.1%} worse than the best placement"
         yield (
             f"  expected  {expect.stage} processes {expect.at_least:,.0f} rows/s by {clock(expect.by)}; out of service for"
             f" {expect.takes_s:.1f} s; {expect.network_ms:,.0f} ms of network, {expect.usd_h:.2f} dollars an hour{gap}"
         )
-    for move in getattr(decided, "moves", ()):
+    for move in decided.moves:
         yield (
             f"  state     {move.stage}: {move.megabytes:.1f} MB from {move.source} to {move.target},"
             f" {move.seconds:.1f} s"
         )  # fmt: skip
     plan = decided.plan if isinstance(decided, Replan) else seen.plan
-    for stage, where in placed(plan, getattr(decided, "deployed", seen.deployed), seen):
+    for stage, where in placed(plan, decided.deployed or seen.deployed, seen):
         yield f"  runs      {stage}: {where}"
     for rates in seen.rates:
         yield (

@@ -1,29 +1,18 @@
 """`headway zookeeper`: a real server on this machine, for trying out a fleet."""
 
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from headway.cli import arguments, screen
-from headway.errors import HeadwayError, SettingError
+from headway.cli.local_server import LocalServer
+from headway.errors import SettingError
 from headway.fleet.zookeeper import server
 from headway.fleet.zookeeper.server import ZooKeeperServer
-from headway.loop.journal_file import state_folder
-from headway.servers.process import alone
 
 app = typer.Typer(help="A real ZooKeeper on this machine.", no_args_is_help=True)
-
-
-def _note() -> Path:
-    """Where `up` writes down what it has started."""
-    return state_folder() / "zookeeper.json"
-
-
-def _alone() -> AbstractContextManager[None]:
-    """One `up` or `down` at a time."""
-    return alone(_note().with_suffix(".lock"))
+SERVER = LocalServer(ZooKeeperServer, "zookeeper", "ZooKeeper")
 
 
 @app.command()
@@ -37,36 +26,22 @@ def up(
 ) -> None:
     """Start a ZooKeeper (a single server, one JVM) and leave it running."""
     arguments.memory(heap)
-    with _alone():
-        other = ZooKeeperServer.load(_note())
-        if other is not None and other.alive:
-            raise HeadwayError(f"a ZooKeeper runs already, on {other.address}: `headway zookeeper down` stops it")
+    with SERVER.to_be_started():
         started = server.start(folder, port=port, heap=heap, tick_ms=tick, ends_with_parent=False)
-        started.save(_note())
+        started.save(SERVER.note)
     screen.out.print(f"ZooKeeper listens on {started.address}, its data and log are in {started.folder}", highlight=False)
 
 
 @app.command()
 def down(keep: Annotated[bool, typer.Option("--keep", help="Leave its data where they are.")] = False) -> None:
     """Stop the server, and remove its data."""
-    with _alone():
-        running = ZooKeeperServer.load(_note())
-        if running is None:
-            raise HeadwayError("no server of `headway zookeeper up` is known: there is nothing to stop")
-        was = running.alive
-        running.stop(keep=keep)
-        _note().unlink(missing_ok=True)
-    kept = f", its data are in {running.folder}" if keep else ""
-    screen.out.print(f"{'stopped' if was else 'it had ended already'}{kept}", highlight=False)
+    SERVER.stop(keep)
 
 
 @app.command()
 def status() -> None:
     """Is the server running, and what does it hold?"""
-    running = ZooKeeperServer.load(_note())
-    if running is None or not running.alive:
-        screen.out.print("no ZooKeeper runs: `headway zookeeper up` starts one", highlight=False)
-        raise typer.Exit(1)
+    running = SERVER.here()
     said = running.told()
     if not said:
         screen.out.print(f"ZooKeeper is on {running.address} (process {running.pid}), but does not serve", highlight=False)
@@ -80,7 +55,6 @@ def status() -> None:
 
 def address() -> str:
     """Where the server of `zookeeper up` listens."""
-    running = ZooKeeperServer.load(_note())
-    if running is None or not running.alive:
+    if (running := SERVER.running) is None:
         raise SettingError("zookeeper", None, "host:port of a ZooKeeper, or one started with `headway zookeeper up`")
     return running.address

@@ -57,7 +57,7 @@ def _drawn(shown: _Asked) -> dict[str, Any]:
     """The area as the decision makes it; and as it was, where that is something else."""
     seen, decided = shown.seen, shown.decided
     plan: GeoPlan = decided.plan if isinstance(decided, Replan) else seen.plan
-    deployed: Deployment = getattr(decided, "deployed", seen.deployed)
+    deployed: Deployment = (None if decided is None else decided.deployed) or seen.deployed
     changes = plan != seen.plan or deployed != seen.deployed
     return {
         "decided": area_words(decided) if decided is not None else "",
@@ -151,7 +151,7 @@ def _decisions(entries: list[_Asked], judged: str) -> Iterator[dict[str, Any]]:
         if isinstance(after, AdaptationMemory):  # what was remembered when it was asked the next time
             judged = after.says if after.awaited is None else judged
         after = entry.memory
-        keeps, expect = isinstance(entry.decided, Keep), getattr(entry.decided, "expect", None)
+        keeps, expect = isinstance(entry.decided, Keep), entry.decided.expect
         words = area_words(entry.decided)
         yield {
             "line": entry.line, "at": entry.at, "kind": "keep" if keeps else words.split()[0].rstrip(":"),
@@ -159,7 +159,7 @@ def _decisions(entries: list[_Asked], judged: str) -> Iterator[dict[str, Any]]:
             "policy": entry.policy, "effect": "" if keeps else judged,
             "moves": [
                 {"stage": m.stage, "source": m.source, "target": m.target, "megabytes": m.megabytes, "seconds": m.seconds}
-                for m in getattr(entry.decided, "moves", ())
+                for m in entry.decided.moves
             ],
             "expected": None if expect is None else {
                 "stage": expect.stage, "at_least": expect.at_least, "takes_s": expect.takes_s, "usd_h": expect.usd_h,

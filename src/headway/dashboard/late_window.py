@@ -10,6 +10,8 @@ from headway.dashboard.reading import JournalFile
 from headway.dashboard.windows import windows_in, windows_of
 from headway.dashboard.words import hour
 from headway.errors import HeadwayError, SettingError
+from headway.model.patience import Wait
+from headway.model.sampling import Sampling
 from headway.model.time import EventMs, WallMs
 from headway.model.view import QueryView
 
@@ -147,6 +149,7 @@ def patience_of(file: JournalFile, query: str, view: QueryView) -> Callable[[int
 
 
 def _waits(text: str) -> int | None:
-    answer = told_of(text)
-    ms = getattr(answer, "ms", getattr(answer, "wait_ms", None))
-    return ms if isinstance(ms, int) else None
+    match told_of(text):
+        case Wait(ms=ms) | Sampling(wait_ms=ms):
+            return ms
+    return None

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from headway.errors import SettingError
 from headway.estimate.fitting import Fit
-from headway.estimate.smoothing import BEFORE_A_FIT, NO_SEASON, Rows, Smoothing, SmoothingTable, moving_mean
-from headway.model.arrays import Floats
+from headway.estimate.smoothing import BEFORE_A_FIT, NO_SEASON, Smoothing, SmoothingTable, moving_mean
+from headway.model.arrays import Floats, Places
 from headway.model.ring import RingShape
 
 AGAIN = 2  # a season is looked for again once a series is so many times as long
@@ -63,12 +63,12 @@ class RecentSteps:
         self._ring[:, self.count % self.kept] = values
         self.count += 1
 
-    def last(self, steps: int, rows: Rows | slice = slice(None)) -> Floats:
+    def last(self, steps: int, rows: Places | slice = slice(None)) -> Floats:
         """Oldest first; fewer where fewer were seen."""
         steps = min(steps, self.count, self.kept)
         return np.asarray(self._ring[rows][:, np.arange(self.count - steps, self.count) % self.kept])
 
-    def take(self, other: "RecentSteps", rows: Rows) -> None:
+    def take(self, other: "RecentSteps", rows: Places) -> None:
         """The first rows of this are rows of another."""
         past = other.last(min(self.kept, other.kept), rows)
         self.count = other.count
@@ -84,15 +84,15 @@ class Forecaster:
 
     def __init__(self, seasons: Sequence[int | None], settings: ForecastSettings = AS_THEY_COME) -> None:
         self.settings = settings
-        self.declared: Rows = np.array([_length(season) for season in seasons], dtype=np.int64)
+        self.declared: Places = np.array([_length(season) for season in seasons], dtype=np.int64)
         longest = max(settings.longest, int(self.declared.max(initial=NO_SEASON)))
         n = len(self.declared)
-        self.seen: Rows = np.zeros(n, dtype=np.int64)
+        self.seen: Places = np.zeros(n, dtype=np.int64)
         self.model = SmoothingTable(self.declared, settings.smoothing, longest)
         self._rates = RecentSteps(n, settings.window)  # as they came; the sliding window
         self._means = RecentSteps(n, max(settings.fit_seasons * longest, settings.fit_least, settings.average))
-        self._missed: Rows = np.zeros(n, dtype=np.int64)  # in a row
-        self._fitted: Rows = np.zeros(n, dtype=np.int64)  # of how many steps the last fit knew; 0: there was none
+        self._missed: Places = np.zeros(n, dtype=np.int64)  # in a row
+        self._fitted: Places = np.zeros(n, dtype=np.int64)  # of how many steps the last fit knew; 0: there was none
 
     def __len__(self) -> int:
         return len(self.declared)
@@ -146,7 +146,7 @@ class Forecaster:
             found[rows] = self.model.ahead(1, rows)[:, 0]
         return np.maximum(found, 0.0)
 
-    def due(self) -> Rows:
+    def due(self) -> Places:
         """Series with a new model, with one that has missed too often in a row, or that may show a season by now."""
         looks = (self.declared == NO_SEASON) & (self.settings.longest > 0) & (self.seen <= AGAIN * self._means.kept)
         anew = (self._missed >= self.settings.misses) | (looks & (self.seen >= AGAIN * self._fitted))
@@ -168,7 +168,7 @@ class Forecaster:
         self._fitted[rows] = self.seen[rows]
         self._run_anew(rows[self.ready[rows]])
 
-    def keep(self, rows: Rows, joining: Sequence[int | None] = ()) -> "Forecaster":
+    def keep(self, rows: Places, joining: Sequence[int | None] = ()) -> "Forecaster":
         """One that goes on with these series, in this order, and with new ones of these seasons behind them."""
         kept = [None if length == NO_SEASON else length for length in self.declared[rows].tolist()]
         made, n = Forecaster([*kept, *joining], self.settings), len(rows)
@@ -183,16 +183,16 @@ class Forecaster:
         missed = self.ready & (np.abs(values - expected) > self.settings.error * size)
         self._missed = np.where(missed, self._missed + 1, 0)
 
-    def _first(self) -> Rows:
+    def _first(self) -> Places:
         """How many steps a series takes to get a model."""
         lengths = self.model.lengths
-        first: Rows = np.where(lengths > NO_SEASON, 2 * lengths, self.settings.average)
+        first: Places = np.where(lengths > NO_SEASON, 2 * lengths, self.settings.average)
         return first
 
     def _average(self) -> Floats:
         return moving_mean(self._means.last(self.settings.average), self.seen)
 
-    def _run_anew(self, rows: Rows) -> None:
+    def _run_anew(self, rows: Places) -> None:
         """The models of these series, begun with the oldest steps that are kept of them and run up to now."""
         if not len(rows):
             return

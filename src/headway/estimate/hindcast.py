@@ -9,8 +9,8 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from headway.estimate.smoothing import NO_SEASON, Rows, Smoothing, SmoothingTable
-from headway.model.arrays import Floats
+from headway.estimate.smoothing import NO_SEASON, Smoothing, SmoothingTable
+from headway.model.arrays import Floats, Places
 
 FEWEST = 10  # steps from which a series without a season begins
 ASKED = 24  # times: how often each is asked on the way
@@ -51,9 +51,9 @@ def best(latest: Floats, tried: Sequence[tuple[int, Sequence[Smoothing]]], ahead
     return length, constants[int(np.argmin(missed))]
 
 
-def misses(latest: Floats, length: int, constants: Sequence[Smoothing], asked: Rows, ahead: int) -> Floats:
+def misses(latest: Floats, length: int, constants: Sequence[Smoothing], asked: Places, ahead: int) -> Floats:
     """By constants: the mean miss of the steps ahead, those of each ring counting together for a third."""
-    rows: Rows = np.arange(len(constants))
+    rows: Places = np.arange(len(constants))
     table = SmoothingTable(np.full(len(rows), length), constants[0], length)
     for row, smoothing in enumerate(constants):
         table.change(row, length, smoothing)
@@ -72,7 +72,7 @@ def misses(latest: Floats, length: int, constants: Sequence[Smoothing], asked: R
     return np.asarray(np.mean([by_step[:, low:high].mean(axis=1) for low, high in pairwise(edges)], axis=0))
 
 
-def _moments(first: int, n: int, ahead: int) -> Rows:
+def _moments(first: int, n: int, ahead: int) -> Places:
     """Of the steps behind the beginning: later ones, and none with hardly anything behind it."""
     left = n - first
     last = n - max(1, min(round(ahead * RINGS[1]), left // 4))

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 
 from headway.estimate.interference import Interference
 from headway.estimate.rings import Normalising
-from headway.model.arrays import Floats
+from headway.model.arrays import Floats, Places
 from headway.model.placement import NodeView
 from headway.model.ring import RingShape
 
-Rows = NDArray[np.int64]
 LEAST_USE = 1e-9  # of all rings together, from which a unit can be learnt
 MOST_HIDDEN = 2.0  # times: how much greater than it is measured a use of a full link may be
 # Of the score by cores: what the computations of a node do to each other, whatever else its machine does. Nodes that share a
@@ -48,12 +47,12 @@ class Others(Protocol):
         ...
 
     def at_home(
-        self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Rows, computations: Floats
+        self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Places, computations: Floats
     ) -> Floats | None:
         """Of computations on the nodes where they are. None: what each node itself says of that is good enough."""
         ...
 
-    def room(self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Rows, computations: Floats) -> "Room":
+    def room(self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Places, computations: Floats) -> "Room":
         """Whether each node (column) can carry the computation (row) of another one."""
         ...
 
@@ -78,11 +77,11 @@ class MultipliedOthers:
         return np.asarray(self.score.all(shape, weighed, computations) / cores**self.score.amplifier)
 
     def at_home(
-        self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Rows, computations: Floats
+        self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Places, computations: Floats
     ) -> Floats | None:
         return None
 
-    def room(self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Rows, computations: Floats) -> "Room":
+    def room(self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Places, computations: Floats) -> "Room":
         anywhere = np.ones((len(computations), len(nodes)), dtype=np.bool_)
         return Room(anywhere, ~anywhere)
 
@@ -118,7 +117,7 @@ class AddedOthers:
         return found
 
     def at_home(
-        self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Rows, computations: Floats
+        self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Places, computations: Floats
     ) -> Floats | None:
         """By the units of the whole fleet, as on all other nodes: one node knows its own only."""
         found = np.zeros(len(computations))
@@ -128,7 +127,7 @@ class AddedOthers:
             found += part.weight * self._score.each(shape, beside, computations) * part.unit[homes] ** self.amplifier
         return found
 
-    def room(self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Rows, computations: Floats) -> "Room":
+    def room(self, nodes: Sequence[NodeView], shape: RingShape, own: Floats, homes: Places, computations: Floats) -> "Room":
         """No move makes a node fuller than it can be, of anything, unless where it comes from is fuller of the same."""
         allowed = np.ones((len(computations), len(nodes)), dtype=np.bool_)
         carried, overfull = allowed.copy(), np.zeros(len(nodes), dtype=np.bool_)

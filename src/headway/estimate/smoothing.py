@@ -3,12 +3,10 @@
 from dataclasses import astuple, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headway.errors import SettingError
-from headway.model.arrays import Floats
+from headway.model.arrays import Floats, Places
 
-Rows = NDArray[np.int64]
 NO_SEASON = 1  # as the length of a season
 
 
@@ -33,12 +31,12 @@ BEFORE_A_FIT = Smoothing()
 class SmoothingTable:
     """Level, trend and season of many series. A series without a season has a level only."""
 
-    def __init__(self, lengths: Rows, smoothing: Smoothing, longest: int = NO_SEASON) -> None:
+    def __init__(self, lengths: Places, smoothing: Smoothing, longest: int = NO_SEASON) -> None:
         n = len(lengths)
         self.lengths = lengths.copy()  # of their seasons
         self._level, self._trend = np.zeros(n), np.zeros(n)
         self._season = np.zeros((n, int(lengths.max(initial=longest))))
-        self._next: Rows = np.zeros(n, dtype=np.int64)  # the place in its season that the next step has
+        self._next: Places = np.zeros(n, dtype=np.int64)  # the place in its season that the next step has
         self._with = np.tile(np.array([astuple(smoothing)]), (n, 1))
 
     def smoothing(self, row: int) -> Smoothing:
@@ -49,14 +47,14 @@ class SmoothingTable:
         self.lengths[row] = length
         self._with[row] = astuple(smoothing)
 
-    def take(self, other: "SmoothingTable", rows: Rows) -> None:
+    def take(self, other: "SmoothingTable", rows: Places) -> None:
         """The first rows of this are rows of another."""
         n, width = len(rows), min(self._season.shape[1], other._season.shape[1])
         self.lengths[:n], self._with[:n], self._next[:n] = other.lengths[rows], other._with[rows], other._next[rows]
         self._level[:n], self._trend[:n] = other._level[rows], other._trend[rows]
         self._season[:n, :width] = other._season[rows, :width]
 
-    def begin(self, rows: Rows, past: Floats) -> None:
+    def begin(self, rows: Places, past: Floats) -> None:
         """Series with seasons of one length, out of their first two seasons."""
         length = int(self.lengths[rows[0]])
         level, trend, season = beginning(past, length)
@@ -65,7 +63,7 @@ class SmoothingTable:
         self._season[rows, :length] = season
         self._next[rows] = 0
 
-    def step(self, values: Floats, rows: Rows) -> None:
+    def step(self, values: Floats, rows: Places) -> None:
         """One more step of these series."""
         if not len(rows):
             return
@@ -78,7 +76,7 @@ class SmoothingTable:
         self._season[rows, at] = np.where(seasonal, c * (values - level - trend) + (1 - c) * season, 0.0)
         self._next[rows] = (at + 1) % self.lengths[rows]
 
-    def ahead(self, steps: int, rows: Rows) -> Floats:
+    def ahead(self, steps: int, rows: Places) -> Floats:
         """What each of the coming steps is expected to be."""
         coming = np.arange(steps)
         places = self._next[rows][:, None] + coming
@@ -104,7 +102,7 @@ def beginning(past: Floats, length: int) -> tuple[Floats, Floats, Floats]:
     return level, trend, (above[:, :length] + above[:, length:]) / 2
 
 
-def moving_mean(past: Floats, seen: Rows) -> Floats:
+def moving_mean(past: Floats, seen: Places) -> Floats:
     """The mean of the last columns, as many as each row has seen; 0 where it has seen none."""
     width = past.shape[1]
     own = np.arange(width)[::-1] < seen[:, None]

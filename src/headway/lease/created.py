@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from headway.errors import SettingError
 from headway.lease import tenancy
-from headway.lease.tenancy import Create, Delete, Held, Note, Numbers, Pause, Read, Step, Taken, Write
+from headway.lease.tenancy import Create, Delete, Held, Note, Numbers, Pause, Read, StoreStep, Taken, Write
 
 EXPIRY_S = 20.0
 PATIENCE_S = 5.0  # for a renewal under way, when the lease is released: what cannot be told expires
@@ -37,7 +37,7 @@ def since_boot() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
-def run(steps: Generator[Step, Any, T], files: LeaseFiles, pause: Callable[[float], None] = time.sleep) -> T:
+def run(steps: Generator[StoreStep, Any, T], files: LeaseFiles, pause: Callable[[float], None] = time.sleep) -> T:
     """Do what the rules ask for, step by step."""
     answer: Any = None
     while True:

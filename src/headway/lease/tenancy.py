@@ -93,7 +93,7 @@ class Pause:
     seconds: float
 
 
-Step = Numbers | Read | Create | Write | Delete | Pause
+StoreStep = Numbers | Read | Create | Write | Delete | Pause
 Clock = Callable[[], float]
 
 
@@ -119,7 +119,7 @@ class Taken:
 NOBODY_KNOWN = "another process"
 
 
-def acquire(mine: Note, clock: Clock) -> Generator[Step, Any, Held | Taken]:
+def acquire(mine: Note, clock: Clock) -> Generator[StoreStep, Any, Held | Taken]:
     """Take a lease that is free, or whose holder is dead; that takes the holder's expiry."""
     watched: tuple[int, str | None, float] | None = None
     while True:
@@ -150,7 +150,7 @@ def acquire(mine: Note, clock: Clock) -> Generator[Step, Any, Held | Taken]:
         return held
 
 
-def renew(held: Held, clock: Clock) -> Generator[Step, Any, Held | Taken]:
+def renew(held: Held, clock: Clock) -> Generator[StoreStep, Any, Held | Taken]:
     """Give a sign of life, then look whether another holder has taken over."""
     began = clock()
     found = note((yield Read(held.number)))
@@ -165,14 +165,14 @@ def renew(held: Held, clock: Clock) -> Generator[Step, Any, Held | Taken]:
     return Held(held.number, mine, began + HOLD * mine.expiry_s)
 
 
-def release(held: Held) -> Generator[Step, Any, None]:
+def release(held: Held) -> Generator[StoreStep, Any, None]:
     """The file stays: numbers must grow, so that a process which wakes up late still finds a higher one."""
     found = note((yield Read(held.number)))
     if found is None or found.id == held.mine.id:
         yield Write(held.number, replace(held.mine, released=True).text)
 
 
-def holder() -> Generator[Step, Any, str | None]:
+def holder() -> Generator[StoreStep, Any, str | None]:
     """Its holder, dead or alive; None if it is free. Nothing is written."""
     newest = max((yield Numbers()), default=0)
     theirs = note((yield Read(newest))) if newest else None

@@ -17,7 +17,7 @@ from headway.errors import SettingError
 from headway.merge.log import BEFORE_ALL
 from headway.merge.rows import Flag, Ints, Row, Rows, batch, number, numbered, timestamp_of
 
-Key = tuple[float, int, int]  # timestamp, writer, sequence
+BufferKey = tuple[float, int, int]  # timestamp, writer, sequence
 
 
 class KSlackReader:
@@ -27,7 +27,7 @@ class KSlackReader:
         self.come: list[Row | Rows] = []
         self.heap: list[Row] = []
         self.sorted: Rows = Rows.of([])
-        self.head: Key = (BEFORE_ALL, 0, 0)  # the greatest key that it has read
+        self.head: BufferKey = (BEFORE_ALL, 0, 0)  # the greatest key that it has read
 
 
 class KSlack:
@@ -116,10 +116,10 @@ def _sorted(place: KSlackReader) -> Rows:
     return rows[np.lexsort((rows.sequences, rows.writers, rows.timestamps))]
 
 
-def _count(rows: Rows, below: Key) -> int:
+def _count(rows: Rows, below: BufferKey) -> int:
     """How many of these sorted rows lie below a key."""
 
-    def key(at: int) -> Key:
+    def key(at: int) -> BufferKey:
         return rows.timestamps.item(at), rows.writers.item(at), rows.sequences.item(at)
 
     return bisect_left(range(len(rows)), below, key=key)

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from headway.merge.log import BEFORE_ALL, WriterLog
 from headway.merge.rows import Flag, Ints, Row, Rows, batch, number, numbered, timestamp_of, together
 
-Key = tuple[float, int]  # timestamp and writer: within a writer its log keeps the order
+LogKey = tuple[float, int]  # timestamp and writer: within a writer its log keeps the order
 AHEAD_FROM = 32  # with so many ready of one writer, single reads are served from a batch
 AHEAD_MOST = 1024
 TIDY_EVERY = 256  # single reads
-NOTHING: Key = (float("inf"), 0)
+NOTHING: LogKey = (float("inf"), 0)
 
 
 class ScaleGateReader:
@@ -32,7 +32,7 @@ class ScaleGateReader:
 
     def __init__(self, writers: int) -> None:
         self.next = [0] * writers  # per writer, the sequence number that it has still to read
-        self.head: Key = (BEFORE_ALL, 0)  # the greatest key that it has read
+        self.head: LogKey = (BEFORE_ALL, 0)  # the greatest key that it has read
         self.ahead: deque[Row] = deque()  # ready tuples on their way to single reads
 
 
@@ -44,7 +44,7 @@ class ScaleGate:
 
     def __init__(self, writers: int, readers: int = 1) -> None:
         self._logs = [WriterLog(writer) for writer in range(number("writers", writers, 1))]
-        self._frontiers: list[Key] = [(BEFORE_ALL, writer) for writer in range(writers)]
+        self._frontiers: list[LogKey] = [(BEFORE_ALL, writer) for writer in range(writers)]
         self._readers = [ScaleGateReader(writers) for _ in range(number("readers", readers, 1))]
         self._lock = Lock()
 
@@ -91,15 +91,15 @@ class ScaleGate:
 
     # ---- what may leave: all up to some key, because whatever may leave, what sorts before it may leave too
 
-    def _merge(self) -> Key:
+    def _merge(self) -> LogKey:
         """The least frontier: whatever comes sorts after it, as writers never fall."""
         return min(self._frontiers)
 
-    def _limit(self, place: ScaleGateReader) -> Key:
+    def _limit(self, place: ScaleGateReader) -> LogKey:
         """The last key that may leave."""
         return self._merge()
 
-    def _flag(self, place: ScaleGateReader, key: Key, merge: Key) -> Flag | None:
+    def _flag(self, place: ScaleGateReader, key: LogKey, merge: LogKey) -> Flag | None:
         """How the least unread tuple leaves; None if it may not leave yet."""
         return Flag.READY if key <= merge else None
 
@@ -131,7 +131,7 @@ class ScaleGate:
             self._tidy()
         return row
 
-    def _fetched(self, place: ScaleGateReader, merge: Key) -> list[Row]:
+    def _fetched(self, place: ScaleGateReader, merge: LogKey) -> list[Row]:
         """The first ready tuples, none of them late, as rows that count as read.
 
         By Python's own sort: numpy's gives up the interpreter while it holds our lock, and with many reading threads gets it
@@ -150,7 +150,7 @@ class ScaleGate:
         self._tidy()
         return list(map(tuple.__new__, repeat(Row), found))
 
-    def _take(self, place: ScaleGateReader, limit: Key, most: int | None) -> Rows:
+    def _take(self, place: ScaleGateReader, limit: LogKey, most: int | None) -> Rows:
         """All unread tuples up to `limit`, sorted, or the first `most` of them; they count as read."""
         spans = []
         for writer, (log, since) in enumerate(zip(self._logs, place.next, strict=True)):

@@ -9,7 +9,7 @@ from math import inf
 
 from headway.errors import SettingError
 from headway.merge.rows import Flag, Rows
-from headway.merge.scale_gate import Key, ScaleGate, ScaleGateReader
+from headway.merge.scale_gate import LogKey, ScaleGate, ScaleGateReader
 
 
 class SlackScaleGate(ScaleGate):
@@ -32,12 +32,12 @@ class SlackScaleGate(ScaleGate):
         with self._lock:
             self._slt_ms = slack
 
-    def _limit(self, place: ScaleGateReader) -> Key:
+    def _limit(self, place: ScaleGateReader) -> LogKey:
         """Past the merge, whatever has no slack left, of any writer, and whatever is late."""
         overdue = (self._newest() - self._slt_ms - 1, len(self._logs))
         return max(self._merge(), overdue, _late(place))
 
-    def _flag(self, place: ScaleGateReader, key: Key, merge: Key) -> Flag | None:
+    def _flag(self, place: ScaleGateReader, key: LogKey, merge: LogKey) -> Flag | None:
         late = key < place.head
         if key <= merge:
             return Flag.LATE if late else Flag.READY
@@ -59,16 +59,16 @@ class SlackScaleGate(ScaleGate):
 LATE_AND_SLACK_READY = Flag.LATE | Flag.SLACK_READY
 
 
-def _late(place: ScaleGateReader) -> Key:
+def _late(place: ScaleGateReader) -> LogKey:
     """The last key below what a reader has read; what it finds there came too late for its turn."""
     timestamp, writer = place.head
     return (timestamp, writer - 1)
 
 
-def _count(rows: Rows, upto: Key) -> int:
+def _count(rows: Rows, upto: LogKey) -> int:
     """How many of these sorted rows are not beyond a key."""
 
-    def key(at: int) -> Key:
+    def key(at: int) -> LogKey:
         return rows.timestamps.item(at), rows.writers.item(at)
 
     if key(0) > upto:

@@ -4,7 +4,7 @@ One question for each pipeline, asked by the controller of a wide area every 40 
 """
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from headway.model.area import Area
 from headway.model.geo import Deployment, GeoPlan
@@ -81,8 +81,8 @@ class ExpectedEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class Reassign:
-    """As many tasks of a stage as before, at other sites."""
+class OfOneStage:
+    """Where the tasks of one stage are from now on."""
 
     stage: str
     deployed: Deployment  # of the whole plan
@@ -92,36 +92,23 @@ class Reassign:
 
 
 @dataclass(frozen=True, slots=True)
-class ScaleUp:
+class Reassign(OfOneStage):
+    """As many tasks of a stage as before, at other sites."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleUp(OfOneStage):
     """More tasks of a stage, at sites where it is."""
 
-    stage: str
-    deployed: Deployment
-    because: str
-    moves: tuple[StateMove, ...] = ()
-    expect: ExpectedEffect | None = None
-
 
 @dataclass(frozen=True, slots=True)
-class ScaleOut:
+class ScaleOut(OfOneStage):
     """More tasks of a stage, at further sites too."""
 
-    stage: str
-    deployed: Deployment
-    because: str
-    moves: tuple[StateMove, ...] = ()
-    expect: ExpectedEffect | None = None
-
 
 @dataclass(frozen=True, slots=True)
-class ScaleDown:
+class ScaleDown(OfOneStage):
     """A task less of a stage."""
-
-    stage: str
-    deployed: Deployment
-    because: str
-    moves: tuple[StateMove, ...] = ()
-    expect: ExpectedEffect | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +123,17 @@ class Replan:
     expect: ExpectedEffect | None = None
 
 
+class NowhereElse:
+    """All tasks stay where they are."""
+
+    __slots__ = ()
+    deployed: ClassVar[None] = None
+    moves: ClassVar[tuple[StateMove, ...]] = ()
+    expect: ClassVar[None] = None
+
+
 @dataclass(frozen=True, slots=True)
-class Degrade:
+class Degrade(NowhereElse):
     """From now on rows later than this are dropped; None: no row is dropped any more."""
 
     later_than_ms: int | None
@@ -145,7 +141,7 @@ class Degrade:
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class Keep(NowhereElse):
     """Nothing changes."""
 
     because: str

@@ -4,3 +4,4 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.int64]  # of rows in a table, or of values in an array

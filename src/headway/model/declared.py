@@ -6,14 +6,17 @@ the fields below say.
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from headway.errors import SettingError
 from headway.model.slack import Learns, SlackPolicy
 from headway.model.time import WallMs
 from headway.model.view import QueryView
 
-Declared = TypeVar("Declared", "OrderDeclares", "PatienceDeclares", "SlackDeclares")
+Declared = TypeVar(
+    "Declared", "OrderDeclares", "PatienceDeclares", "SlackDeclares", "PlacementDeclares", "AdaptationDeclares"
+)
+COOL_DOWN_MS = 30_000
 NotBefore = Callable[[QueryView, WallMs], float]
 
 
@@ -48,6 +51,22 @@ class SlackDeclares:
     learner: Callable[[float, float], Learns] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PlacementDeclares:
+    """What a placement policy may declare."""
+
+    cool_down_ms: int = COOL_DOWN_MS  # for a node after a move to it or from it
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptationDeclares:
+    """What an adaptation policy may declare: what the places keep to on which a pipeline begins."""
+
+    alpha: float = 0.8  # of a link's bandwidth
+    goal: Literal["delay", "dollars"] = "delay"
+    budget_usd_h: float = 0.0  # for the whole pipeline; 0: none
+
+
 ORDER = ("decide",)
 PATIENCE = ("decide", "delay_ms", "least_ms", "most_ms", "memory_rows")
 SAMPLING = ("decide", "error", "confidence", "most_ms")
@@ -68,6 +87,14 @@ def patience_declares(policy: object) -> PatienceDeclares:
 
 def slack_declares(policy: object) -> SlackDeclares:
     return declared(policy, SlackDeclares)
+
+
+def placement_declares(policy: object) -> PlacementDeclares:
+    return declared(policy, PlacementDeclares)
+
+
+def adaptation_declares(policy: object) -> AdaptationDeclares:
+    return declared(policy, AdaptationDeclares)
 
 
 def checked(key: str, policy: object, needs: Collection[str], want: str) -> None:

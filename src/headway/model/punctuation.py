@@ -18,7 +18,7 @@ from headway.model.view import DelayView
 VERSION = 1
 
 # What is to be done with a batch, given what its stage has in the topic.
-Verdict = Literal[
+WriteVerdict = Literal[
     "write",
     "written",  # this very batch is there already: its writer died before Spark had put that down
     "behind",  # a later batch is there: the checkpoint is older than the topic
@@ -69,7 +69,7 @@ class Punctuation:
         return self.incarnation, self.batch
 
 
-def verdict(last: Punctuation | None, lineage: str, batch: int, planned: str) -> Verdict:
+def verdict(last: Punctuation | None, lineage: str, batch: int, planned: str) -> WriteVerdict:
     """What is to be done with a batch whose stage has written `last` before. The topic decides, and no process's memory.
 
     Rows and punctuations of a batch come into the topic whole or not at all. Spark runs a batch again whose end it could not

@@ -24,7 +24,7 @@ from headway.errors import SettingError
 from headway.model.time import duration_ms
 from headway.policy.patience import Fixed, PatiencePolicy, SlackGate
 from headway.spark.inputs import Inputs, InputSettings
-from headway.spark.merge_order import AT, BUCKET, EXTRA, HASH, NEVER, NULL, SOURCE, TICK, Column, MergeLayout, Step
+from headway.spark.merge_order import AT, BUCKET, EXTRA, HASH, NEVER, NULL, SOURCE, TICK, Column, MergeLayout, MergeStep
 from headway.spark.merge_state import STATE, Merger
 from headway.spark.plan import hashable, quoted, time_column
 from headway.spark.profile import one_task, profile_of
@@ -43,7 +43,7 @@ class Merging:
 
     on: str | Sequence[str]
     time: str
-    step: Step
+    step: MergeStep
     output: T.StructType | str
     ties: str | Sequence[str] = ()
     buckets: int = BUCKETS

@@ -21,7 +21,7 @@ EXTRA = ("source", "late", "passed")  # what a row has beside its own columns
 TICK = -1  # the source of a row that only tells a bucket that it exists
 
 Arrays = dict[str, Any]  # columns by name, all of one length
-Step = Callable[[Any, list[Any], Any], tuple[Iterable[Sequence[Any]], Any]]
+MergeStep = Callable[[Any, list[Any], Any], tuple[Iterable[Sequence[Any]], Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Bucket:
 
 
 def advance(
-    layout: MergeLayout, step: Step, bucket: Bucket, new: Arrays | None, watermark_ms: int
+    layout: MergeLayout, step: MergeStep, bucket: Bucket, new: Arrays | None, watermark_ms: int
 ) -> tuple[list[Sequence[Any]], Bucket]:
     """Take in rows, hand over all that are below the watermark, and return the results and the bucket as it is then."""
     rows = _joined(layout, bucket.held, new)
@@ -107,7 +107,7 @@ def advance(
 
 
 def _hand_over(
-    step: Step, key: Any, rows: list[Any], times: Any, known: dict[Any, Any], forget_us: int | None, out: list[Any]
+    step: MergeStep, key: Any, rows: list[Any], times: Any, known: dict[Any, Any], forget_us: int | None, out: list[Any]
 ) -> None:
     """Call the user's function, once, or once more after each silence that is long enough to forget the key."""
     state, last = known.pop(key, (None, int(times[0])))

@@ -10,7 +10,7 @@ import pandas as pd
 from pyspark import cloudpickle
 
 from headway.errors import HeadwayError
-from headway.spark.merge_order import SOURCE, TICK, Arrays, Bucket, MergeLayout, Step, advance
+from headway.spark.merge_order import SOURCE, TICK, Arrays, Bucket, MergeLayout, MergeStep, advance
 
 STATE = "bucket binary"
 _PLAIN = {"number": None, "time": np.int64, "object": object}
@@ -21,7 +21,7 @@ class Merger:
     """What is done with a bucket: to be given to `applyInPandasWithState`."""
 
     layout: MergeLayout
-    step: Step
+    step: MergeStep
     output: tuple[str, ...]
     times: frozenset[str]  # which of the results are timestamps
 

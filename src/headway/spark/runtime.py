@@ -32,7 +32,7 @@ from headway.spark.late import LateCount
 from headway.spark.launch import Launch, Wanted
 from headway.spark.lease import Leases, SessionLeasing
 from headway.spark.merge import BUCKETS, Merging, merge, patience_of
-from headway.spark.merge_order import Step
+from headway.spark.merge_order import MergeStep
 from headway.spark.plane import Plane
 from headway.spark.queries import Queries
 from headway.spark.supported import supported
@@ -151,7 +151,7 @@ class Runtime(AbstractContextManager["Runtime"]):
         *,
         on: str | Sequence[str],
         time: str,
-        step: Step,
+        step: MergeStep,
         output: T.StructType | str,
         slt: str | int | None = None,
         patience: PatiencePolicy | str | int | None = None,

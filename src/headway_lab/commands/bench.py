@@ -33,6 +33,7 @@ from headway_lab.experiments.soak import command as bench_soak
 from headway_lab.experiments.traffic import command as bench_traffic
 from headway_lab.experiments.wan_live import command as bench_wan_live
 from headway_lab.experiments.wan_state import command as bench_wan_state
+from headway_lab.harness.options import help_without_a_command
 
 app = typer.Typer(help="Measure policies, predictions and recovery; results go into a ledger.")
 app.command("klink")(bench_klink.klink)
@@ -69,7 +70,4 @@ app.command("wan-state")(bench_wan_state.wan_state)
 app.command("report")(bench_report.report)
 
 
-@app.callback(invoke_without_command=True)
-def top(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+app.callback(invoke_without_command=True)(help_without_a_command)

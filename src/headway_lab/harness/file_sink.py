@@ -9,9 +9,9 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from headway_lab.workloads.ysb import Pane, Ysb
+from headway_lab.workloads.ysb import AdPane, Ysb
 
-Written = list[tuple[Pane, int]]
+Written = list[tuple[AdPane, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def tally_all(streams: Mapping[str, Ysb], rows: Mapping[str, Written], until_ms:
     return sum((tally(stream, rows.get(name, []), until_ms) for name, stream in streams.items()), SinkTally())
 
 
-def tally_with_late(stream: Ysb, rows: Written, kept: Counter[Pane], unkept: int, until_ms: int) -> SinkTally:
+def tally_with_late(stream: Ysb, rows: Written, kept: Counter[AdPane], unkept: int, until_ms: int) -> SinkTally:
     """The same where rows may be late: what is not in a pane must be in the side table, each row once. Of `unkept` rows only
     the number is known; `missing` counts rows here."""
     true, got, times = _both(stream, rows, until_ms)
@@ -129,7 +129,7 @@ def tally_with_late(stream: Ysb, rows: Written, kept: Counter[Pane], unkept: int
     )
 
 
-def _both(stream: Ysb, rows: Written, until_ms: int) -> tuple[dict[Pane, int], dict[Pane, int], Counter[Pane]]:
+def _both(stream: Ysb, rows: Written, until_ms: int) -> tuple[dict[AdPane, int], dict[AdPane, int], Counter[AdPane]]:
     true = {pane: count for pane, count in stream.truth(until_ms).items() if pane[0] <= until_ms}
     got = [(pane, count) for pane, count in rows if pane[0] <= until_ms]
     return true, dict(got), Counter(pane for pane, _ in got)

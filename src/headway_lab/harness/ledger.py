@@ -24,7 +24,7 @@ from headway_lab.harness.checkout import git
 
 LEDGER = Path("bench/ledger.jsonl")  # unless told
 Record = dict[str, Any]
-Key = tuple[str, str, str, str, int, str]
+RecordKey = tuple[str, str, str, str, int, str]
 
 
 class Ledger:
@@ -78,16 +78,14 @@ class Ledger:
             )
         return found
 
-    def of_this_commit(self, experiment: str, settings: Iterable[Mapping[str, Any]]) -> list[Record]:
-        """What was measured at these settings with the code as it is now; of what was measured again, the last."""
-        wanted, here = [dict(setting) for setting in settings], origin()["commit"]
-        return [
-            record
-            for record in newest(self.records())
-            if record["experiment"] == experiment and record["commit"] == here and record["setting"] in wanted
-        ]
+    def of_this_commit(self, experiment: str, settings: Iterable[Mapping[str, Any]] | None = None) -> list[Record]:
+        """What was measured with the code as it is now, at these settings or at all; the last, if it was measured again."""
+        here = origin()["commit"]
+        own = [r for r in newest(self.records()) if r["experiment"] == experiment and r["commit"] == here]
+        wanted = None if settings is None else [dict(setting) for setting in settings]
+        return [record for record in own if wanted is None or record["setting"] in wanted]
 
-    def done(self) -> set[Key]:
+    def done(self) -> set[RecordKey]:
         """What has been measured, so that a resumed benchmark passes over it."""
         return {key_of(record) for record in self.records()}
 
@@ -110,18 +108,24 @@ def kind_of(record: Mapping[str, Any]) -> str:
     return WITHOUT_SPARK.get(record["experiment"], str(record["kind"]))
 
 
-def key_of(record: Mapping[str, Any]) -> Key:
+def key_of(record: Mapping[str, Any]) -> RecordKey:
     """Two records with the same key measure the same thing."""
     return key(record["experiment"], record["policy"], record["setting"], record["seed"], record["commit"], record["kind"])
 
 
-def key(experiment: str, policy: str, setting: Mapping[str, Any], seed: int, commit: str, kind: str = "live") -> Key:
+def key(experiment: str, policy: str, setting: Mapping[str, Any], seed: int, commit: str, kind: str = "live") -> RecordKey:
     return kind, experiment, policy, json.dumps(dict(setting), sort_keys=True), seed, commit
 
 
 def newest(records: Iterable[Record]) -> list[Record]:
     """Of records with the same key only the last: to measure again is to replace."""
     return list({key_of(record): record for record in records}.values())
+
+
+def newest_of_each(records: Iterable[Record], policies: Iterable[str]) -> list[Record]:
+    """One of each policy, in the order of the policies."""
+    by_policy = {record["policy"]: record for record in records}
+    return [by_policy[policy] for policy in policies if policy in by_policy]
 
 
 @lru_cache

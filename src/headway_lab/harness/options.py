@@ -1,11 +1,13 @@
 """Options that many commands of the laboratory have, each described once."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from headway.cli import arguments
+from headway.errors import SettingError
 
 # ---- what is measured, and for how long
 PoliciesOption = Annotated[str, typer.Option(help="Policies, with commas between them.")]
@@ -33,3 +35,16 @@ def at_least(least: float, **options: float) -> None:
     """Raise unless each of these options is `least` or more."""
     for name, value in options.items():
         arguments.at_least(name, value, least)
+
+
+def some_of(key: str, text: str, known: Sequence[str]) -> list[str]:
+    """Names with commas between them, each once. Raises for none, and for one that nobody knows."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names or not set(names) <= set(known):
+        raise SettingError(key, text, f"some of {', '.join(known)}")
+    return list(dict.fromkeys(names))
+
+
+def help_without_a_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())

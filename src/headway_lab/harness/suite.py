@@ -12,7 +12,7 @@ from headway.errors import SettingError
 from headway.model.declared import order_declares
 from headway.sim import delays
 from headway_lab.harness.bench import Bench, Run
-from headway_lab.harness.ledger import Key, Ledger, Record, key
+from headway_lab.harness.ledger import Ledger, Record, RecordKey, key
 from headway_lab.harness.setting import START_S, Say, Setting, label, policy_named
 
 EXPERIMENT = "klink"
@@ -72,7 +72,7 @@ def plan(
     policies: Sequence[str],
     cases: Sequence[Setting],
     seeds: Sequence[int],
-    done: Iterable[Key] = (),
+    done: Iterable[RecordKey] = (),
     commit: str = "",
     experiment: str = EXPERIMENT,
 ) -> list[Segment]:

@@ -20,7 +20,7 @@ from headway_lab.workloads.feed import Feed, parsed
 from headway_lab.workloads.hashing import Longs, take_bits, xxhash64
 from headway_lab.workloads.sql import choice, entry, hash_bits
 
-Pane = tuple[int, int]  # the end of a window in event-time ms, and a campaign
+AdPane = tuple[int, int]  # the end of a window in event-time ms, and a campaign
 
 EVENT_TYPES = ("view", "click", "purchase")
 AD_TYPES = ("banner", "modal", "sponsored-search", "mail", "mobile")
@@ -190,9 +190,9 @@ class Ysb:
 
     # In numpy, without Spark.
 
-    def truth(self, until_ms: int) -> dict[Pane, int]:
+    def truth(self, until_ms: int) -> dict[AdPane, int]:
         """The true count of every pane with a view whose event time is before `until_ms`."""
-        counts: Counter[Pane] = Counter()
+        counts: Counter[AdPane] = Counter()
         for i in _pieces(self.times.count_before(until_ms)):
             h = xxhash64(self.seed, i)
             seen = take_bits(h, TYPE_BITS) % len(EVENT_TYPES) == EVENT_TYPES.index("view")
@@ -204,7 +204,7 @@ class Ysb:
                 counts[divmod(pane, self.campaigns)] += size
         return dict(counts)
 
-    def wrong(self, emitted: Mapping[Pane, int]) -> dict[Pane, tuple[int, int]]:
+    def wrong(self, emitted: Mapping[AdPane, int]) -> dict[AdPane, tuple[int, int]]:
         """The panes whose emitted count differs from the true one, with both: `(emitted, true)`.
 
         A pane that should have been emitted by the end of the last window seen, and was not, counts as 0.

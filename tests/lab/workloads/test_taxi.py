@@ -20,7 +20,7 @@ from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.phones import out_of_order
 from headway_lab.workloads.taxi import Taxis, TripTruth, late_trips, left_out, speed_for, taxis, trips
 from headway_lab.workloads.taxi.trips import BOROUGHS, KM_PER_HUNDREDTH, NAMES, ZONES, LeftOut
-from headway_lab.workloads.taxi.truth import Pane, Sums
+from headway_lab.workloads.taxi.truth import Sums, TaxiPane
 
 EPOCH = 1_700_000_000_123
 TAXIS = Taxis(seed=7, rate=400, epoch_ms=EPOCH, delay=Uniform(0, 500))
@@ -51,9 +51,9 @@ def possible(trip: dict[str, Any]) -> bool:
     return bool(round(miles * 100) * 36 <= seconds * 100)
 
 
-def counted(feed: Feed, size_ms: int, slide_ms: int) -> dict[Pane, Sums]:
+def counted(feed: Feed, size_ms: int, slide_ms: int) -> dict[TaxiPane, Sums]:
     """The panes by walking over windows and trips, one by one."""
-    panes: dict[Pane, Sums] = {}
+    panes: dict[TaxiPane, Sums] = {}
     for trip in filter(possible, fields(feed)):
         at = trip["event_ms"]
         for start in range((at - size_ms) // slide_ms * slide_ms, at + 1, slide_ms):
@@ -78,7 +78,7 @@ def test_boroughs_add_up_to_the_city_and_windows_of_two_slides_count_a_trip_twic
     feed = taxis.feed(EPOCH, EPOCH + 2_000)
     whole, parts = TripTruth(feed).panes, TripTruth(feed, by_borough=True).panes
 
-    added: dict[Pane, Sums] = {}
+    added: dict[TaxiPane, Sums] = {}
     for (end_ms, _), (miles, count) in parts.items():
         had = added.get((end_ms, ""), (0, 0))
         added[end_ms, ""] = (had[0] + miles, had[1] + count)
@@ -271,7 +271,7 @@ def test_without_the_data_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPat
 # In Spark.
 
 
-def emitted(rows: list[Any]) -> dict[Pane, Sums]:
+def emitted(rows: list[Any]) -> dict[TaxiPane, Sums]:
     assert all(row.mean_miles == row.hundredths / row.trips / 100 for row in rows)
     return {(row.end_ms, row.borough if "borough" in row else ""): (row.hundredths, row.trips) for row in rows}
 
@@ -294,7 +294,7 @@ def written(feed: Feed, place: Path, files: int) -> None:
         os.utime(path, (EPOCH // 1_000 + number, EPOCH // 1_000 + number))
 
 
-def streamed(spark: Any, place: Path, patience_ms: int, by_borough: bool, name: str) -> dict[Pane, Sums]:
+def streamed(spark: Any, place: Path, patience_ms: int, by_borough: bool, name: str) -> dict[TaxiPane, Sums]:
     rows = spark.readStream.option("maxFilesPerTrigger", "1").text(str(place))
     means = taxi.mean_distance(
         taxi.chain(rows).withWatermark("event_time", f"{patience_ms} milliseconds"), by_borough=by_borough

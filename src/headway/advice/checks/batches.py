@@ -1,5 +1,6 @@
 """What batches are good for, and where their time goes."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from headway.advice.advice import AdviceItem, share, span
@@ -69,40 +70,44 @@ def giant(query: StreamHistory, job: JobHistory) -> AdviceItem | None:
 
 
 def slow_log(query: StreamHistory, job: JobHistory) -> AdviceItem | None:
-    reports = steady(query)
-    taken, part = part_of_time(reports, ("walCommit", "commitOffsets"))
-    if len(reports) < ENOUGH or taken < 40 or part < HEAVY:
+    if (much := _much_of_a_batch(query, ("walCommit", "commitOffsets"), least_ms=40)) is None:
         return None
     return AdviceItem(
         "slow-log", query.name, "medium",
-        f"{span(taken)} of a batch, {share(part)} of it, go into writing the offset and the commit log",
+        f"{much}, go into writing the offset and the commit log",
         ("on a local disk Hadoop starts a process for every file; on object stores every file is a request",),
         "hw.tune(builder) for local disks; elsewhere a file system with a fast rename, or fewer batches",
     )  # fmt: skip
 
 
 def slow_planning(query: StreamHistory, job: JobHistory) -> AdviceItem | None:
-    reports = steady(query)
-    taken, part = part_of_time(reports, ("queryPlanning",))
-    if len(reports) < ENOUGH or taken < 150 or part < HEAVY:
+    if (much := _much_of_a_batch(query, ("queryPlanning",), least_ms=150)) is None:
         return None
     return AdviceItem(
         "slow-planning", query.name, "low",
-        f"{span(taken)} of a batch, {share(part)} of it, go into planning it anew",
+        f"{much}, go into planning it anew",
         ("Spark plans every batch from the start, rows or no rows",),
         "fewer batches, fewer columns and expressions, or one query in place of several that read the same",
     )  # fmt: skip
 
 
 def slow_source(query: StreamHistory, job: JobHistory) -> AdviceItem | None:
-    reports = steady(query)
-    taken, part = part_of_time(reports, ("latestOffset", "getBatch"))
-    if len(reports) < ENOUGH or taken < 200 or part < HEAVY or of_headway(query):
+    much = _much_of_a_batch(query, ("latestOffset", "getBatch"), least_ms=200)
+    if much is None or of_headway(query):
         return None
-    names = ", ".join(sorted({source.description[:60] for source in reports[-1].sources}))
+    names = ", ".join(sorted({source.description[:60] for source in query.reports[-1].sources}))
     return AdviceItem(
         "slow-source", query.name, "medium",
-        f"{span(taken)} of a batch, {share(part)} of it, go into asking the source what there is",
+        f"{much}, go into asking the source what there is",
         (names,),
         "for files: cleanSource or a folder for each day, so that fewer are listed; for others: ask their servers why",
     )  # fmt: skip
+
+
+def _much_of_a_batch(query: StreamHistory, phases: Sequence[str], least_ms: float) -> str | None:
+    """How much of a batch these phases take, in words; None if that is little, or if there are too few batches to say."""
+    reports = steady(query)
+    taken, part = part_of_time(reports, phases)
+    if len(reports) < ENOUGH or taken < least_ms or part < HEAVY:
+        return None
+    return f"{span(taken)} of a batch, {share(part)} of it"

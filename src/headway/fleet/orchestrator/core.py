@@ -10,6 +10,7 @@ from headway.fleet.orchestrator.messages import (
     Members,
     MoveAsked,
     NodeReport,
+    OfATerm,
     Ordered,
     QuerySubmitted,
     ReadRecords,
@@ -55,7 +56,7 @@ class Orchestrator:
                     return []
             case MoveAsked() | QuerySubmitted() | StopAsked() if self.term is None:
                 return [AskAnswered(message.id, False, NOT_PRIMARY)]
-        if self.term is None or getattr(message, "leader", self.leader) != self.leader:
+        if self.term is None or (isinstance(message, OfATerm) and message.leader != self.leader):
             return []
         return list(self.term.take(message, now))
 

@@ -10,26 +10,26 @@ from headway.errors import aloud
 from headway.model.time import Clock, WallMs
 
 TICK_MS = 100
-Message = TypeVar("Message")
+Taken = TypeVar("Taken")
 
 
-class MessageThread(ABC, Generic[Message]):
+class MessageThread(ABC, Generic[Taken]):
     """`run` is the thread; every other thread posts."""
 
     def __init__(self, label: str, clock: Clock) -> None:
         self.label, self._clock = label, clock
-        self._inbox: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[Taken | None] = queue.SimpleQueue()
         self.ended, self.failed = threading.Event(), False
 
     @abstractmethod
-    def take(self, message: Message, now: WallMs) -> None:
+    def take(self, message: Taken, now: WallMs) -> None:
         """What follows from it."""
 
     @abstractmethod
     def tick(self, now: WallMs) -> None:
         """Time has passed."""
 
-    def post(self, message: Message) -> None:
+    def post(self, message: Taken) -> None:
         self._inbox.put(message)
 
     def stop(self) -> None:

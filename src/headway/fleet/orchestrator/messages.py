@@ -151,9 +151,9 @@ class StopAsked:
     forget: bool = False  # its checkpoints are deleted, too
 
 
+OfATerm = RecordsRead | RecordRead | RecordWritten | WriteRefused | LeaseBarred | LeaseStillHeld  # of one leader's
 CoreMessage = (
-    Tick | Elected | TermOver | RecordsRead | RecordRead | RecordWritten | WriteRefused | LeaseBarred | LeaseStillHeld
-    | Members | NodeReport | NodeAnswered | MoveAsked | QuerySubmitted | StopAsked
+    Tick | Elected | TermOver | OfATerm | Members | NodeReport | NodeAnswered | MoveAsked | QuerySubmitted | StopAsked
 )  # fmt: skip
 
 

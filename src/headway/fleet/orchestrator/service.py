@@ -54,9 +54,10 @@ from headway.fleet.orchestrator.rounds import PlacementRounds
 from headway.fleet.orchestrator.standing import node_standings, progress_of, query_standings
 from headway.fleet.orchestrator.statuses import StatusHeard, StatusPoll, period_s
 from headway.fleet.orchestrator.translate import QueryContext, receipts_in, report_of
-from headway.fleet.orchestrator.views import COOL_MS, FRESH_MS, FleetSeen, NodeHeard
+from headway.fleet.orchestrator.views import FRESH_MS, FleetSeen, NodeHeard
 from headway.fleet.orchestrator.wire import AskReceipt, FleetStanding
 from headway.loop.kernel import Kernel, Log
+from headway.model.declared import placement_declares
 from headway.model.placement import PlacementPolicy
 from headway.model.time import Clock, WallMs
 
@@ -93,7 +94,7 @@ class OrchestratorService(MessageThread[Posted]):
         self.hands: Hands | None = None
         self._leader: str | None = None
         self._round_at, self._round_ms = WallMs(0), ROUND_MS
-        self._cool_ms = int(getattr(policy, "cool_down_ms", COOL_MS))
+        self._cool_ms = placement_declares(policy).cool_down_ms
         self._busy = frozenset[str]()  # nodes at which something is going on
 
     # ---- for any thread

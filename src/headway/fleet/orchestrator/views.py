@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from headway.estimate.rings import stacked, total
 from headway.fleet.moves.record import QueryRecord, Step
 from headway.fleet.node.wire import MachineFigures, NodeStatus
+from headway.model.declared import COOL_DOWN_MS
 from headway.model.placement import NEVER, Computations, HostView, NodeView
 from headway.model.ring import NEPTUNE, Ring, Rings, RingShape, no_load
 from headway.model.time import WallMs
 
-COOL_MS = 30_000  # after the end of a move, for the node that the query is on then: a new primary sees it, too
+COOL_MS = COOL_DOWN_MS  # after the end of a move, for the node that the query is on then: a new primary sees it, too
 FRESH_MS = 3_500  # a status that is older than three and a half of its kind says nothing about now
 
 

@@ -1,6 +1,8 @@
-"""What patience that adapts has in common: from where it starts, and between what it stays."""
+"""What patience that adapts has in common, and what slack gates do: from where it starts, and between what it stays."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from math import inf
 
 from headway.errors import SettingError
 from headway.model.time import duration_ms
@@ -34,3 +36,25 @@ class Bounded:
 
     def bounded(self, ms: float) -> int:
         return round(min(self.most_ms, max(self.least_ms, ms)))
+
+
+@dataclass(frozen=True, slots=True)
+class Gated(ABC):
+    """Patience of a slack gate: it starts with the slack threshold, and all rows that came are remembered."""
+
+    @property
+    @abstractmethod
+    def slt_ms(self) -> int:
+        """The slack threshold at the start."""
+
+    @property
+    def delay_ms(self) -> int:
+        return self.slt_ms
+
+    @property
+    def least_ms(self) -> int:
+        return 0
+
+    @property
+    def memory_rows(self) -> float:
+        return inf

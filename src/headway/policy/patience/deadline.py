@@ -1,17 +1,17 @@
 """Deadline: a slack gate whose threshold is tuned, so that windows come out in time and as little as possible is late."""
 
 from dataclasses import dataclass
-from math import inf
 
 from headway.errors import SettingError
 from headway.model.patience import PatienceView, Wait
 from headway.model.slack import SlackPolicy
 from headway.model.time import duration_ms
+from headway.policy.patience.bounds import Gated
 from headway.policy.slack.tuner import SLTuner
 
 
 @dataclass(frozen=True, slots=True)
-class Deadline:
+class Deadline(Gated):
     """Emit every window within `within` of its end; until then wait for the slowest source (see `SlackGate`).
 
     The threshold is set by `tuner`, SLTuner unless told. The deadline counts all: waiting, reading, computing.
@@ -34,20 +34,8 @@ class Deadline:
         return self.within_ms // 2
 
     @property
-    def delay_ms(self) -> int:
-        return self.slt_ms
-
-    @property
-    def least_ms(self) -> int:
-        return 0
-
-    @property
     def most_ms(self) -> int:
         return self.within_ms
-
-    @property
-    def memory_rows(self) -> float:
-        return inf
 
     def decide(self, seen: PatienceView) -> Wait:
         return Wait(self.delay_ms, "where its slack threshold starts")

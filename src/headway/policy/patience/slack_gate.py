@@ -1,14 +1,14 @@
 """Slack gate: rows, not the clock, tell how far a stream has come; the fastest source waits for the slowest, to a limit."""
 
 from dataclasses import dataclass
-from math import inf
 
 from headway.model.patience import PatienceView, Wait
 from headway.model.time import duration_ms
+from headway.policy.patience.bounds import Gated
 
 
 @dataclass(frozen=True, slots=True)
-class SlackGate:
+class SlackGate(Gated):
     """The watermark is max(min_j frontier_j, max_j frontier_j - SLT), over the sources and partitions of a query.
 
     While no source is further behind the foremost than SLT (the slack threshold), results are those of a deterministic
@@ -25,20 +25,8 @@ class SlackGate:
         return duration_ms("patience.slt", self.slt)
 
     @property
-    def delay_ms(self) -> int:
-        return self.slt_ms
-
-    @property
-    def least_ms(self) -> int:
-        return 0
-
-    @property
     def most_ms(self) -> int:
         return self.slt_ms
-
-    @property
-    def memory_rows(self) -> float:
-        return inf
 
     def decide(self, seen: PatienceView) -> Wait:
         return Wait(self.slt_ms, "the slack threshold")

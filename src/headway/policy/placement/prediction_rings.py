@@ -7,9 +7,9 @@ import numpy as np
 
 from headway.errors import SettingError
 from headway.estimate.interference import Interference
-from headway.estimate.others import AddedOthers, MultipliedOthers, Others, Room, Rows
+from headway.estimate.others import AddedOthers, MultipliedOthers, Others, Room
 from headway.estimate.rings import FLOOR, Normalising, align, stacked
-from headway.model.arrays import Floats
+from headway.model.arrays import Floats, Places
 from headway.model.placement import (
     ExpectedRelief,
     FleetView,
@@ -211,7 +211,7 @@ class PredictionRings:
             current.start(newcomer.query, nodes[best].name, f"least interference, {scores[best]:.3g}{guess}")
 
 
-def _homes(seen: FleetView, requests: list[MoveRequest]) -> Rows:
+def _homes(seen: FleetView, requests: list[MoveRequest]) -> Places:
     at = {node.name: row for row, node in enumerate(seen.nodes)}
     return np.array([at[request.node] for request in requests], dtype=np.int64)
 

@@ -40,7 +40,7 @@ class ProgressMark:
     upto: int
 
 
-Message = WindowPart | Event | ProgressMark
+SiteMessage = WindowPart | Event | ProgressMark
 END = 1 << 60
 
 
@@ -58,7 +58,7 @@ class TaskState:
 class GeoTask:
     """One task of a stage, at a site."""
 
-    def __init__(self, stage: Stage, name: str, senders: Sequence[str], topics: Mapping[str, list[Message]]) -> None:
+    def __init__(self, stage: Stage, name: str, senders: Sequence[str], topics: Mapping[str, list[SiteMessage]]) -> None:
         self.stage, self.name, self._senders, self._topics = stage, name, senders, topics
         self.state = TaskState()
         self._checkpoint = deepcopy(self.state)
@@ -69,7 +69,7 @@ class GeoTask:
     def crash(self) -> None:
         self.state = deepcopy(self._checkpoint)
 
-    def run(self, most: int) -> list[Message]:
+    def run(self, most: int) -> list[SiteMessage]:
         """A batch: reads so many messages of each topic, and says what has become complete."""
         for sender in self._senders:
             topic, state = self._topics[sender], self.state
@@ -78,7 +78,7 @@ class GeoTask:
             state.read[sender] = min(len(topic), state.read[sender] + most)
         return self._complete()
 
-    def _take(self, message: Message, sender: str) -> None:
+    def _take(self, message: SiteMessage, sender: str) -> None:
         match message:
             case Event(at=at, key=key):
                 self.state.counts[at // self.stage.window_ms, key] += 1
@@ -87,7 +87,7 @@ class GeoTask:
             case ProgressMark(upto=upto):
                 self.state.progress[sender] = max(upto, self.state.progress.get(sender, 0))
 
-    def _complete(self) -> list[Message]:
+    def _complete(self) -> list[SiteMessage]:
         upto = min(self.state.progress.get(sender, 0) for sender in self._senders)
         if upto <= self.state.emitted:
             return []
@@ -99,7 +99,7 @@ class GeoTask:
             sums[window, key] += rows
         ripe = {at: n for at, n in sums.items() if self.state.emitted < (at[0] + 1) * width <= upto}
         self.state.emitted = upto
-        said: list[Message] = [WindowPart(self.name, window, key, n) for (window, key), n in sorted(ripe.items())]
+        said: list[SiteMessage] = [WindowPart(self.name, window, key, n) for (window, key), n in sorted(ripe.items())]
         return [*said, ProgressMark(self.name, upto)]
 
 
@@ -111,7 +111,7 @@ def played(
     A stage's keys are spread over its tasks. Events are sent in the order in which they are given, which need not be that
     of time.
     """
-    topics: dict[str, dict[str, list[Message]]] = {}  # reader's task -> sender -> messages
+    topics: dict[str, dict[str, list[SiteMessage]]] = {}  # reader's task -> sender -> messages
     tasks: list[GeoTask] = []
     names: dict[str, list[str]] = {s.name: [s.name] for s in plan.stages if s.kind == "source"}
     for place, stage in enumerate(plan.stages):
@@ -125,7 +125,7 @@ def played(
     readers = {s.name: [o for o in plan.stages if s.name in o.inputs] for s in plan.stages}
     results: dict[tuple[str, int, str], int] = {}
 
-    def say(stage: Stage, sender: str, messages: Sequence[Message]) -> None:
+    def say(stage: Stage, sender: str, messages: Sequence[SiteMessage]) -> None:
         for reader in readers[stage.name]:
             if reader.kind == "sink":
                 results.update({(m.sender, m.window, m.key): m.rows for m in messages if isinstance(m, WindowPart)})
@@ -155,9 +155,9 @@ def played(
     return dict(out)
 
 
-def _with_progress(sender: str, events: Sequence[Event]) -> list[Message]:
+def _with_progress(sender: str, events: Sequence[Event]) -> list[SiteMessage]:
     """After each row how far the source has come: nothing older follows."""
-    out: list[Message] = []
+    out: list[SiteMessage] = []
     for place, event in enumerate(events):
         out.append(event)
         out.append(ProgressMark(sender, min((later.at for later in events[place + 1 :]), default=END)))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from headway.kafka import topics
 from headway.model.adaptation import AdaptationPolicy
 from headway.model.area import Area, Links, Site
+from headway.model.declared import adaptation_declares
 from headway.policy.adaptation.first import first_placement
-from headway.policy.adaptation.remedies import Rules
 from headway.policy.adaptation.stage_program import Limits
 from headway.wan.control.changes import first_plan
 from headway.wan.control.record import AreaRecord
@@ -21,8 +21,8 @@ LEAST_PER_S = 1.0  # of a source that is silent now
 def first_record(job: GeoJob, known: KnownArea, policy: AdaptationPolicy, rates: Mapping[str, float]) -> AreaRecord:
     """The plan and the places that suit best what the sources send now. Raises a HeadwayError if none fits."""
     sent = rates or measured_rates(job, {site.name: site.broker for site in known.sites})
-    rules = getattr(policy, "rules", None)
-    limits = rules.limits if isinstance(rules, Rules) else Limits()
+    wished = adaptation_declares(policy)
+    limits = Limits(wished.alpha, wished.goal, wished.budget_usd_h)
     plans = job.plans
     kept = {
         name: max(LEAST_PER_S, rate * next(plan.stage(name).selectivity for plan in plans)) for name, rate in sent.items()

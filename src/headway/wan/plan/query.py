@@ -108,7 +108,7 @@ class WindowedJoin:
         _positive("join.row_bytes", self.row_bytes)
 
 
-Step = FilterRows | MapRows
+RowStep = FilterRows | MapRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class GeoQuery:
 
     name: str
     sources: tuple[GeoSource, ...]
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RowStep, ...] = ()
     last: WindowAggregate | WindowedJoin | None = None  # None: rows go to the sink as they are
     after: tuple[FilterRows, ...] = ()  # of results
     sink_site: str | None = None  # None: anywhere

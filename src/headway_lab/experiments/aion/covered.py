@@ -8,8 +8,8 @@ from statistics import fmean
 from headway.estimate.bounds import Certainty, deviations
 from headway.estimate.delays import normal_half_width
 from headway.estimate.sample_size import LEAST
+from headway_lab.workloads.approximate.question import KeyedPane
 
-Pane = tuple[int, str]  # the end of a window in event-time ms, and a key, or "" for the window as a whole
 HAIR = 1e-9  # the same rows, added up in another order
 
 
@@ -94,7 +94,7 @@ class Judged:
         return max(self.errors, default=0.0)
 
 
-def judge(answers: Iterable[WindowResult], truth: Mapping[Pane, float], error: float) -> Judged:
+def judge(answers: Iterable[WindowResult], truth: Mapping[KeyedPane, float], error: float) -> Judged:
     """Answers beside the exact ones; an answer about nothing, of which there is no exact one, is wrong."""
     listed = list(answers)
     exact = [truth.get((a.end_ms, a.key), 0.0) for a in listed]
@@ -137,9 +137,9 @@ def _sum(end_ms: int, of: Sequence[WindowResult], confidence: float) -> WindowRe
     return WindowResult(end_ms, "", total, total - half, total + half, sample, seen, sound)
 
 
-def totals(truth: Mapping[Pane, float]) -> dict[Pane, float]:
+def totals(truth: Mapping[KeyedPane, float]) -> dict[KeyedPane, float]:
     """The same of exact answers."""
-    out: dict[Pane, float] = {}
+    out: dict[KeyedPane, float] = {}
     for (end, _), exact in truth.items():
         out[end, ""] = out.get((end, ""), 0.0) + exact
     return out

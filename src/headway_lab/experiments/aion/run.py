@@ -15,12 +15,13 @@ from headway.model.sampling import Sampling, SamplingPolicy, StreamView
 from headway.policy.sampling import Aion, AionMinus, AQKSlack, Everything
 from headway.policy.sampling.promise import Promise
 from headway_lab.experiments.aion.asking import Live
-from headway_lab.experiments.aion.covered import Judged, Pane, WindowResult, added_up, judge, totals
+from headway_lab.experiments.aion.covered import Judged, WindowResult, added_up, judge, totals
 from headway_lab.harness.batches import latencies_ms
 from headway_lab.harness.bench import let_pass
 from headway_lab.harness.meter import Meter
 from headway_lab.harness.setting import Say
 from headway_lab.workloads.approximate import ExactAnswer, WindowQuestion, question
+from headway_lab.workloads.approximate.question import KeyedPane
 from headway_lab.workloads.approximate.taxi import real_trips
 
 EXPERIMENT = "aion"
@@ -87,7 +88,7 @@ class Ran:
     seed: int
     latencies_ms: list[float]  # of every window that counts, from its end to its result
     answers: list[WindowResult]
-    truth: dict[Pane, ExactAnswer]
+    truth: dict[KeyedPane, ExactAnswer]
     adds_up: bool
     rows: int  # read while windows counted
     late: int
@@ -116,7 +117,7 @@ class Ran:
         return sorted({key for _, key in self.truth})
 
     @property
-    def _exact(self) -> dict[Pane, float]:
+    def _exact(self) -> dict[KeyedPane, float]:
         return {pane: exact.answer for pane, exact in self.truth.items()}
 
     def figures(self) -> dict[str, Any]:

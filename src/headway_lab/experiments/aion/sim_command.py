@@ -9,12 +9,12 @@ import typer
 from rich.table import Table
 
 from headway.cli import arguments
-from headway.errors import SettingError
 from headway_lab.experiments.aion import figures as aion_figures
 from headway_lab.experiments.aion import paper as aion_paper
 from headway_lab.experiments.aion.streams import PAPER_SETTINGS, SETTINGS, WORKLOADS
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest, origin
+from headway_lab.harness.ledger import LEDGER, Ledger, Record
+from headway_lab.harness.options import some_of
 from headway_lab.harness.report import figures_page
 
 HEADS = ("stream", "policy", "mean ms", "p95", "p99", "wait ms", "rate", "within 5 %", "covered", "mean error", "late rows")
@@ -40,15 +40,15 @@ def aion(
     arguments.new_file("out", out)
     cases = [
         aion_paper.AionCase(workload, setting, rate, window_s, minutes)
-        for workload in _some("workloads", workloads, WORKLOADS)
-        for setting in _some("settings", settings, tuple(SETTINGS))
+        for workload in some_of("workloads", workloads, WORKLOADS)
+        for setting in some_of("settings", settings, tuple(SETTINGS))
         for rate in arguments.wholes("rates", rates, least=100)
         for window_s in arguments.wholes("windows", windows)
     ]
     if claimed:
         cases = [case for case in cases if case.claimed]
     book = Ledger(ledger)
-    done = {(r["policy"], str(r["setting"]), r["seed"]) for r in _mine(book)}
+    done = {(r["policy"], str(r["setting"]), r["seed"]) for r in book.of_this_commit(aion_paper.EXPERIMENT)}
     tasks = [t for t in aion_paper.tasks(cases, seeds) if (t[1], str(t[0].told()), t[2]) not in done]
     with screen.ProgressBar([SECONDS[case.workload] * case.rate * minutes for case, _, _ in tasks]) as bar:
         for task in tasks:
@@ -56,23 +56,11 @@ def aion(
             bar.begin(f"seed {seed}, {case.workload}, {case.setting}, {case.rate:,}/s, {case.window_s} s, {policy}")
             book.append(aion_paper.EXPERIMENT, policy, case.told(), seed, aion_paper.simulate(task), kind="sim")
             bar.end()
-    records = _mine(book)
+    records = book.of_this_commit(aion_paper.EXPERIMENT)
     asked = [case.told() for case in cases]
     screen.out.print(table([r for r in records if r["setting"] in asked]))
     out.write_text(figures_page("Answers with a bound, before the stragglers come", aion_figures.aion(records)), "utf-8")
     screen.out.print(f"Figures: {out}", soft_wrap=True)
-
-
-def _some(key: str, text: str, known: Sequence[str]) -> list[str]:
-    names = [part.strip() for part in text.split(",") if part.strip()]
-    if not names or not set(names) <= set(known):
-        raise SettingError(key, text, f"some of {', '.join(known)}")
-    return list(dict.fromkeys(names))
-
-
-def _mine(book: Ledger) -> list[Record]:
-    commit = origin()["commit"]
-    return [r for r in newest(book.records()) if r["experiment"] == aion_paper.EXPERIMENT and r["commit"] == commit]
 
 
 def table(records: Sequence[Record]) -> Table:

@@ -27,7 +27,7 @@ from headway_lab.harness import children
 from headway_lab.harness.file_sink import SinkTally, SinkWatch, Written, tally, tally_with_late, written
 from headway_lab.harness.setting import Say
 from headway_lab.workloads.wall_clock import now_ms
-from headway_lab.workloads.ysb import Pane
+from headway_lab.workloads.ysb import AdPane
 
 EXPERIMENT = "chaos"
 START_LIMIT_S, STUCK_S = 300, 180
@@ -201,7 +201,7 @@ def chaos(
 
 
 def compare(
-    plan: ChaosPlan, rows: dict[str, Written], kept: dict[str, Counter[Pane]], unkept: Counter[str], until_ms: int
+    plan: ChaosPlan, rows: dict[str, Written], kept: dict[str, Counter[AdPane]], unkept: Counter[str], until_ms: int
 ) -> SinkTally:
     """All queries: exactly the truth, or with what was kept as late."""
     total = SinkTally()
@@ -214,9 +214,9 @@ def compare(
     return total
 
 
-def kept_rows(work: Path, plan: ChaosPlan, name: str) -> Counter[Pane]:
+def kept_rows(work: Path, plan: ChaosPlan, name: str) -> Counter[AdPane]:
     """The views in a side table, by their pane."""
-    stream, found = plan.streams()[name], Counter[Pane]()
+    stream, found = plan.streams()[name], Counter[AdPane]()
     for file in plan_.side_table(work, name).rglob("*"):
         if file.is_file() and not file.name.startswith((".", "_")):
             for line in file.read_text().splitlines():

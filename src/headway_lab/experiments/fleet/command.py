@@ -9,13 +9,13 @@ import typer
 from rich.table import Table
 
 from headway.cli import arguments
-from headway.errors import SettingError
 from headway_lab.experiments.fleet import figures, pictures
 from headway_lab.experiments.fleet.cases import FleetCase, setting
 from headway_lab.experiments.fleet.run import ABLATIONS, AMPLIFIERS, ARMS, EXPERIMENT, FleetTask, recovered, sweep
 from headway_lab.experiments.simulator.figures import interval_words
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import LEDGER, Ledger, Record
+from headway_lab.harness.options import some_of
 from headway_lab.harness.report import figures_page
 
 MAIN = tuple(arm for arm in ARMS if arm not in ("best-beside", *AMPLIFIERS, *ABLATIONS))
@@ -63,8 +63,8 @@ def fleet(
     arguments.at_least("seeds", seeds, 1)
     arguments.at_least("crowding", crowding, 0)
     arguments.new_file("out", out)
-    only = None if arms is None else some("arms", arms, tuple(ARMS))
-    asked = {name: changed(CASES[name], minutes, crowding) for name in some("scenarios", scenarios, tuple(CASES))}
+    only = None if arms is None else some_of("arms", arms, tuple(ARMS))
+    asked = {name: changed(CASES[name], minutes, crowding) for name in some_of("scenarios", scenarios, tuple(CASES))}
     book = Ledger(ledger)
     done = {(str(r["setting"]), r["policy"], r["seed"]) for r in mine(book, list(asked.values()))}
     wanted = [
@@ -107,13 +107,6 @@ def won_back(throughput: float, case: FleetCase, seed: int, records: Sequence[Re
     if not {"never-move", "near-ideal"} <= by_arm.keys():
         return {}
     return {"recovered": round(recovered(throughput, by_arm["never-move"], by_arm["near-ideal"]), 4)}
-
-
-def some(key: str, text: str, known: Sequence[str]) -> list[str]:
-    names = [part.strip() for part in text.split(",") if part.strip()]
-    if not names or not set(names) <= set(known):
-        raise SettingError(key, text, f"some of {', '.join(known)}")
-    return list(dict.fromkeys(names))
 
 
 def mine(book: Ledger, asked: Sequence[FleetCase]) -> list[Record]:

@@ -7,7 +7,7 @@ from typing import Any
 from headway_lab.experiments.fleet.cases import BEGINS_MIN
 from headway_lab.experiments.fleet.run import ABLATIONS, AMPLIFIERS, ARMS, BASELINES
 from headway_lab.experiments.simulator.figures import half_width
-from headway_lab.harness.ledger import Record
+from headway_lab.harness.ledger import Record, newest_of_each
 from headway_lab.harness.report import Figure
 
 # Okabe and Ito's colours, as in the report.
@@ -66,7 +66,7 @@ def over_time(records: Sequence[Record], field: str, unit: str, factor: float, l
     import plotly.graph_objects as go
 
     drawn = go.Figure()
-    for record in by_arm(records):
+    for record in newest_of_each(records, ARMS):
         series = [value * factor for value in record[f"{field}_series"]]
         drawn.add_scatter(
             x=[minute + 1 - BEGINS_MIN for minute in range(len(series))], y=series, name=record["policy"], mode="lines",
@@ -158,7 +158,7 @@ def passed(records: Sequence[Record]) -> Any:
     import plotly.graph_objects as go
 
     drawn = go.Figure()
-    for record in by_arm(records):
+    for record in newest_of_each(records, ARMS):
         points = record["threshold_series"]
         drawn.add_scatter(
             x=[at - BEGINS_MIN for at, _ in points], y=[100 * threshold for _, threshold in points], mode="markers",
@@ -167,12 +167,6 @@ def passed(records: Sequence[Record]) -> Any:
     drawn.update_xaxes(title="minutes since the disturbance")
     drawn.update_yaxes(title="least reduction of interference, %", rangemode="tozero")
     return drawn
-
-
-def by_arm(records: Sequence[Record]) -> list[Record]:
-    """One of each policy, in one order everywhere."""
-    newest = {record["policy"]: record for record in records}
-    return [newest[arm] for arm in ARMS if arm in newest]
 
 
 def line(arm: str) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from headway_lab.experiments.fleet.cases import BEGINS_MIN
-from headway_lab.experiments.fleet.figures import COLOURS, by_arm
-from headway_lab.harness.ledger import Record
+from headway_lab.experiments.fleet.figures import COLOURS
+from headway_lab.experiments.fleet.run import ARMS
+from headway_lab.harness.ledger import Record, newest_of_each
 
 WHERE = (
     ("internal, variable rates", "internal", "variable"),
@@ -80,4 +81,4 @@ def moves(records: Sequence[Record], path: Path) -> None:
 def _of(records: Sequence[Record], scenario: str, rates: str, arms: Sequence[str]) -> list[dict[str, Any]]:
     of = [r for r in records if (r["setting"]["scenario"], r["setting"]["rates"]) == (scenario, rates)]
     drawn = [r for r in of if "throughput_series" in r and r["setting"]["nodes"] == 15]
-    return [dict(r) for r in by_arm([r for r in drawn if r["policy"] in arms])]
+    return [dict(r) for r in newest_of_each(drawn, [arm for arm in ARMS if arm in arms])]

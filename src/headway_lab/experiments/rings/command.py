@@ -16,7 +16,7 @@ from headway_lab.experiments.rings import rounds
 from headway_lab.experiments.rings.rivals import RIVALS
 from headway_lab.experiments.rings.run import HORIZONS, RINGS, SeriesErrors, Trial, measure, pattern, trial
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest, origin
+from headway_lab.harness.ledger import LEDGER, Ledger, Record
 from headway_lab.harness.report import figures_page
 from headway_lab.workloads.rates import all_series
 
@@ -48,10 +48,10 @@ def rings(
     for seed in drawn:
         told = {"computations": COMPUTATIONS, "nodes": NODES}
         book.append(ROUND, RINGS, told, seed, rounds.measure(PredictionRings(), COMPUTATIONS, NODES, seed), kind="sim")
-    records = _mine(book, EXPERIMENT)
+    records = book.of_this_commit(EXPERIMENT)
     screen.out.print(_table(records))
     screen.out.print(f"{len(dense)} series; left out as mostly empty or too short: {', '.join(s.name for s in sparse)}")
-    for r in _mine(book, ROUND):
+    for r in book.of_this_commit(ROUND):
         cost = f"{r['round_s']:.2f} s, {r['requests']} requests, {r['moves']} moves"
         screen.out.print(f"a round of {COMPUTATIONS:,} computations on {NODES:,} nodes: {cost}")
     page = figures_page("Forecasts of arrival rates", rings_figures.rings(records, _pictured(trials)))
@@ -89,11 +89,6 @@ def _pictured(trials: Sequence[Trial]) -> dict[str, tuple[Trial, int]]:
     by_name = {one.series.name: one for one in trials}
     shown = {title: by_name[name] for name, title in wanted.items() if name in by_name}
     return {title: (one, len(one.values) - one.ahead) for title, one in shown.items()}
-
-
-def _mine(book: Ledger, experiment: str) -> list[Record]:
-    commit = origin()["commit"]
-    return [r for r in newest(book.records()) if r["experiment"] == experiment and r["commit"] == commit]
 
 
 def _table(records: Sequence[Record]) -> Table:

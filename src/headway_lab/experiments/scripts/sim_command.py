@@ -9,16 +9,15 @@ from rich.table import Table
 from headway.cli import arguments
 from headway.errors import SettingError
 from headway_lab.experiments.scripts.virtual import laws, making, script
-from headway_lab.experiments.scripts.virtual.run import CHUNK, SweepTally, judged, smallest, sweep
+from headway_lab.experiments.scripts.virtual.run import SweepTally, judged, smallest, sweep
 from headway_lab.experiments.scripts.virtual.script import moment
 from headway_lab.experiments.scripts.virtual.trace import SourceLook
-from headway_lab.harness import screen
+from headway_lab.harness import law_sweep, screen
 from headway_lab.harness.ledger import LEDGER, Ledger
 from headway_lab.harness.options import LedgerOption
 
 EXPERIMENT = "scripts"
-SHOWN = 3  # violations in words
-STEPS = 20  # of the bar
+A_SCRIPT_S = 0.1
 
 
 def scripts(
@@ -43,24 +42,22 @@ def scripts(
     arguments.at_least("count", count, 1)
     arguments.at_least("first", first, 0)
     arguments.new_file("out", out)
-    tally, last = SweepTally(), first + count
-    starts = range(first, last, max(CHUNK, -(-count // STEPS)))
-    with screen.ProgressBar([0.1 * starts.step] * len(starts)) as bar:
-        for start in starts:
-            bar.begin(f"seed {seed}, script {start:,}, {len(tally.bad):,} have broken a law")
-            for part in sweep(seed, range(start, min(last, start + starts.step)), arguments.cores(jobs)):
-                tally.join(part)
-            bar.end()
+    tally = SweepTally()
+    cores = arguments.cores(jobs)
+    law_sweep.with_bar(
+        tally, f"seed {seed}, script", range(first, first + count), A_SCRIPT_S,
+        lambda numbers: sweep(seed, numbers, cores),
+    )  # fmt: skip
     screen.out.print(_table(tally))
     figures = {
-        "scripts": tally.scripts, "rows": tally.rows, "batches": tally.batches, "refused": tally.refused,
+        "scripts": tally.plays, "rows": tally.rows, "batches": tally.batches, "refused": tally.refused,
         "violations": len(tally.bad), "laws": dict(tally.laws),
     }  # fmt: skip
     Ledger(ledger).append(EXPERIMENT, "all", {"count": count, "first": first}, seed, figures, kind="sim")
     if tally.bad:
         _keep(tally, seed, out)
         raise typer.Exit(1)
-    screen.out.print(f"{tally.scripts:,} scripts, {tally.refused:,} rows refused: all as the contract says", highlight=False)
+    screen.out.print(f"{tally.plays:,} scripts, {tally.refused:,} rows refused: all as the contract says", highlight=False)
 
 
 def _replay(path: Path) -> None:
@@ -99,22 +96,11 @@ def _keep(tally: SweepTally, seed: int, out: Path) -> None:
     """Make the first bad script as small as it gets, and write it down with the reason."""
     number, found = tally.bad[0]
     small = smallest(making.script(seed, number), found[0].law)
-    out.write_text(small.as_json(), "utf-8")
-    for n, violations in tally.bad[:SHOWN]:
-        for v in violations[:1]:
-            screen.out.print(f"script {n}: {v.law}: {v.query}: {v.says}", highlight=False, soft_wrap=True)
-    after = next((v.says for v in judged(small)[1] if v.law == found[0].law), "")
-    screen.out.print(f"\n{small.as_json()}{found[0].law}: {after}", highlight=False, soft_wrap=True)
-    screen.out.print(f"Script {number}, made small: {out}; `headway sim scripts --replay {out}` plays it", soft_wrap=True)
+    law_sweep.keep(
+        small, tally, judged(small)[1], out, EXPERIMENT, "script", lambda one: f"{one.law}: {one.query}: {one.says}"
+    )
 
 
 def _table(tally: SweepTally) -> Table:
-    made = Table(title=f"{tally.scripts:,} scripts, {tally.batches:,} batches, {tally.rows:,} rows", title_justify="left")
-    for head in ("what happens", "times", "scripts with it", "of them broke a law"):
-        made.add_column(head, justify="left" if head == "what happens" else "right")
-    for kind, times in sorted(tally.actions.items()):
-        made.add_row(kind, f"{times:,}", f"{tally.touched[kind]:,}", f"{tally.broke[kind]:,}")
-    made.add_section()
-    for law in laws.NAMES:
-        made.add_row(law.replace("_", " "), "", "", f"{tally.laws[law]:,}")
-    return made
+    title = f"{tally.plays:,} scripts, {tally.batches:,} batches, {tally.rows:,} rows"
+    return law_sweep.table(tally, title, "script", laws.NAMES)

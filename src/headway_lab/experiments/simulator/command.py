@@ -21,8 +21,8 @@ from headway_lab.experiments.simulator import figures, ladder, paper
 from headway_lab.experiments.slack import command as sim_slack
 from headway_lab.experiments.wan import command as sim_wan
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest, origin
-from headway_lab.harness.options import LedgerOption, PoliciesOption
+from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest
+from headway_lab.harness.options import LedgerOption, PoliciesOption, help_without_a_command
 from headway_lab.harness.report import figures_page, spread_words
 from headway_lab.harness.setting import policies_named
 from headway_lab.harness.suite import Spread
@@ -41,10 +41,7 @@ app.command("moves")(sim_moves.moves)
 app.command("wan")(sim_wan.wan)
 
 
-@app.callback(invoke_without_command=True)
-def top(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+app.callback(invoke_without_command=True)(help_without_a_command)
 
 
 @app.command("paper")
@@ -66,7 +63,7 @@ def paper_(
         _known("orders", orders, tuple(paper.ORDERS | paper.ALONE)),
     )
     book, cases = Ledger(ledger), [case for name in names for case in paper.cases(name, minutes)]
-    done = {(r["policy"], str(r["setting"]), r["seed"]) for r in _own_records(book, paper.EXPERIMENT)}
+    done = {(r["policy"], str(r["setting"]), r["seed"]) for r in book.of_this_commit(paper.EXPERIMENT)}
     tasks = [
         (case, order, seed)
         for seed in range(1, seeds + 1)
@@ -79,7 +76,7 @@ def paper_(
             bar.begin(f"seed {seed}, {case.workload}, {case.queries} queries, {case.nodes} nodes, {order}")
             book.append(paper.EXPERIMENT, order, asdict(case), seed, found, kind="sim")
             bar.end()
-    records = _own_records(book, paper.EXPERIMENT)
+    records = book.of_this_commit(paper.EXPERIMENT)
     for name in names:
         screen.out.print(
             _paper_table(name, [r for r in records if r["setting"] in [asdict(c) for c in paper.cases(name, minutes)]])
@@ -134,7 +131,7 @@ def ladder_(  # an argument for each option of the command
                 made.add_row(f"{rung.queries:,}", f"{rung.load:.0%}", name, *_rung_cells(found))
     screen.out.print(made)
     out.write_text(
-        figures_page("From ten queries to ten thousand", figures.ladder(_own_records(book, ladder.EXPERIMENT))), "utf-8"
+        figures_page("From ten queries to ten thousand", figures.ladder(book.of_this_commit(ladder.EXPERIMENT))), "utf-8"
     )
     screen.out.print(f"Figures: {out}", soft_wrap=True)
 
@@ -186,11 +183,6 @@ def _known(key: str, text: str, known: Sequence[str] | dict[str, Any]) -> list[s
     if not names or not set(names) <= set(known):
         raise SettingError(key, text, f"some of {', '.join(known)}")
     return names
-
-
-def _own_records(book: Ledger, experiment: str) -> list[Record]:
-    commit = origin()["commit"]
-    return [r for r in newest(book.records()) if r["experiment"] == experiment and r["commit"] == commit]
 
 
 def _rung_cells(found: list[dict[str, Any]]) -> list[str]:

@@ -13,7 +13,7 @@ from headway_lab.experiments.simulator.figures import interval_words
 from headway_lab.experiments.slack import figures as slack_figures
 from headway_lab.experiments.slack import paper as slack_paper
 from headway_lab.harness import screen
-from headway_lab.harness.ledger import LEDGER, Ledger, Record, newest, origin
+from headway_lab.harness.ledger import LEDGER, Ledger, Record
 from headway_lab.harness.report import figures_page
 
 SCENARIOS = (*slack_paper.SCENARIOS, "models")
@@ -43,7 +43,7 @@ def slack(
     if not names or not set(names) <= set(SCENARIOS):
         raise SettingError("scenarios", scenarios, f"some of {', '.join(SCENARIOS)}")
     book = Ledger(ledger)
-    done = {(r["policy"], str(r["setting"]), r["seed"]) for r in _mine(book)}
+    done = {(r["policy"], str(r["setting"]), r["seed"]) for r in book.of_this_commit(slack_paper.EXPERIMENT)}
     tasks = [t for t in slack_paper.tasks(names, seeds) if (t[1], str(slack_paper.setting(t[0])), t[2]) not in done]
     with screen.ProgressBar([5.0 if policy in ("sltuner", "gp") else 0.5 for _, policy, _ in tasks]) as bar:
         for task in tasks:
@@ -51,16 +51,11 @@ def slack(
             bar.begin(f"seed {seed}, {name}, {policy}")
             book.append(slack_paper.EXPERIMENT, policy, slack_paper.setting(name), seed, slack_paper.run(task), kind="sim")
             bar.end()
-    records = _mine(book)
+    records = book.of_this_commit(slack_paper.EXPERIMENT)
     for name in names:
         screen.out.print(_table(name, [r for r in records if r["setting"] == slack_paper.setting(name)]))
     out.write_text(figures_page("Slack thresholds under a deadline", slack_figures.slack(records)), "utf-8")
     screen.out.print(f"Figures: {out}", soft_wrap=True)
-
-
-def _mine(book: Ledger) -> list[Record]:
-    commit = origin()["commit"]
-    return [r for r in newest(book.records()) if r["experiment"] == slack_paper.EXPERIMENT and r["commit"] == commit]
 
 
 def _table(name: str, records: Sequence[Record]) -> Table:

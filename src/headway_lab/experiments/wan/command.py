@@ -17,6 +17,7 @@ from headway_lab.experiments.wan.cases import MINUTES, WanCase, setting
 from headway_lab.experiments.wan.run import EXPERIMENT, WanTask, simulate, sweep
 from headway_lab.harness import screen
 from headway_lab.harness.ledger import LEDGER, Ledger, Record
+from headway_lab.harness.options import some_of
 from headway_lab.harness.report import figures_page
 
 STATE_MB = (0.0, 32.0, 64.0, 128.0, 256.0, 512.0)
@@ -67,9 +68,9 @@ def wan(
     """The figures of the WASP paper: bottlenecks, techniques by themselves, real traces, and state that moves."""
     arguments.at_least("seeds", seeds, 1)
     arguments.new_file("out", out)
-    names = some("scenarios", scenarios, (*CASES, *OTHERS))
+    names = some_of("scenarios", scenarios, (*CASES, *OTHERS))
     every = sorted({arm for those in ARMS_OF.values() for arm in those})
-    only = None if arms is None else some("arms", arms, every)
+    only = None if arms is None else some_of("arms", arms, every)
     asked = {n: tuple(changed(case, minutes) for case in CASES[n]) for n in names if n in CASES}
     if journal is not None:
         played(asked, only, journal)
@@ -152,13 +153,6 @@ def _program_words(found: Record) -> str:
     gaps = f"gap {found['gap_mean']:.2%}, {found['gap_max']:.2%} at most"
     part = f"in part {found['part_ms']} ms, {found['part_max_ms']} at most, gap {found['part_gap_mean']:.2%}"
     return f"{where}: {whole}; {gaps}; {part}"
-
-
-def some(key: str, text: str, known: Sequence[str]) -> list[str]:
-    names = [part.strip() for part in text.split(",") if part.strip()]
-    if not names or not set(names) <= set(known):
-        raise SettingError(key, text, f"some of {', '.join(known)}")
-    return list(dict.fromkeys(names))
 
 
 def mine(book: Ledger, asked: Sequence[WanCase]) -> list[Record]:

@@ -7,7 +7,7 @@ from typing import Any
 from headway_lab.experiments.simulator.figures import half_width
 from headway_lab.experiments.wan.cases import DOWN_S, FAILS_S, LINKS, RATES
 from headway_lab.experiments.wan.run import ARMS
-from headway_lab.harness.ledger import Record
+from headway_lab.harness.ledger import Record, newest_of_each
 from headway_lab.harness.report import Figure
 
 # Okabe and Ito's colours, as in the report.
@@ -71,7 +71,7 @@ def over_time(records: Sequence[Record], field: str, unit: str, factor: float, l
     import plotly.graph_objects as go
 
     drawn = go.Figure()
-    for record in by_arm(records):
+    for record in newest_of_each(records, ARMS):
         series = [value * factor for value in record[f"{field}_series"]]
         drawn.add_scatter(
             x=[(n + 0.5) * STEP_S / 60 for n in range(len(series))], y=series, name=record["policy"], mode="lines",
@@ -91,7 +91,7 @@ def distribution(records: Sequence[Record]) -> Any:
     import plotly.graph_objects as go
 
     drawn = go.Figure()
-    for record in by_arm(records):
+    for record in newest_of_each(records, ARMS):
         series = record["cdf_series"]
         drawn.add_scatter(
             x=[ms / 1000 for ms in series], y=[(n + 0.5) / len(series) for n in range(len(series))],
@@ -151,12 +151,6 @@ def by_state(records: Sequence[Record]) -> list[Figure]:
         if of:
             out.append((f"State in parts: {unit} (Fig. 14)", "Means over seeds with 95 % intervals.", drawn))
     return out
-
-
-def by_arm(records: Sequence[Record]) -> list[Record]:
-    """One of each policy, in one order everywhere."""
-    newest = {record["policy"]: record for record in records}
-    return [newest[arm] for arm in ARMS if arm in newest]
 
 
 def line(arm: str) -> dict[str, Any]:

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from headway.sim.delays import Uniform
 from headway_lab.workloads.feed import Feed
-from headway_lab.workloads.ysb import Ysb
+from headway_lab.workloads.ysb import AdPane, Ysb
 
-Pane = tuple[int, int]  # the end of a window, and a campaign
-Views = dict[Pane, int]
+Views = dict[AdPane, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class AdStream:
 
 def true_views(sent: Iterable[AdStream], window_ms: int) -> Views:
     """By a count in one place."""
-    found: Counter[Pane] = Counter()
+    found: Counter[AdPane] = Counter()
     for stream in sent:
         for feed in stream.feeds():
             for _, value, _ in feed.rows():

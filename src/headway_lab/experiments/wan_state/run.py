@@ -21,9 +21,9 @@ from headway.model.geo import Stage
 from headway.policy.adaptation.state_moves import state_moves, takes_s
 from headway.servers import process as servers
 from headway.servers.process import ServerProcess
+from headway.transfer.wire import TransferReport
 from headway.wan import testbed
 from headway.wan.testbed import WanTestbed
-from headway.transfer.wire import TransferReport
 from headway_lab.experiments.wan_state import checkpoint
 
 EXPERIMENT = "wan-state"

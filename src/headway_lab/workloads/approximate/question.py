@@ -10,7 +10,7 @@ from headway_lab.workloads.approximate.settings import StreamSetting
 from headway_lab.workloads.hashing import Longs
 from headway_lab.workloads.ysb import Ysb
 
-Pane = tuple[int, str]  # the end of a window in event-time ms, and a key, or "" where there is none
+KeyedPane = tuple[int, str]  # the end of a window in event-time ms, and a key, or "" where there is none
 RATE = "sampling_rate"  # of a row of a sample: with which probability it was taken
 BY = ("event_time", "arrival", "ad_id", "user_id")  # what tells rows apart
 
@@ -62,7 +62,7 @@ class WindowQuestion(ABC):
     def of_window(self, events: tuple[Longs, Longs, Longs]) -> dict[str, ExactAnswer]:
         """The exact answers, by key, from `stream.happened` of a window."""
 
-    def truth(self, ends_ms: Iterable[int]) -> dict[Pane, ExactAnswer]:
+    def truth(self, ends_ms: Iterable[int]) -> dict[KeyedPane, ExactAnswer]:
         """The exact answers of the windows that end then: in numpy, without Spark."""
         return {
             (end, key): exact

@@ -14,7 +14,7 @@ from headway_lab.workloads.linear_road.accidents import by_vehicle, runs
 from headway_lab.workloads.linear_road.reports import BALANCE, EXIT, EXPENDITURE, MINUTE_MS, POSITION, TRAVEL, VehicleReports
 from headway_lab.workloads.linear_road.rules import UNKNOWN_MPH, Price, Segment, prices
 
-Pane = tuple[int, int, int]  # when a window begins, expressway, direction
+RoadPane = tuple[int, int, int]  # when a window begins, expressway, direction
 
 NOTHING = Price(None, 0, False, 0)
 
@@ -125,10 +125,10 @@ def seconds(price: Price) -> float:
 
 def pressures(
     reports: VehicleReports, size_ms: int, slide_ms: int, offset_ms: int = 0
-) -> dict[Pane, tuple[int, int, float]]:
+) -> dict[RoadPane, tuple[int, int, float]]:
     """What the query `pressure` comes to: cars, reports of standing cars, and the lowest mean speed of a segment."""
     last_ms = slide_ms // 3
-    found: dict[Pane, tuple[int, int, float]] = {}
+    found: dict[RoadPane, tuple[int, int, float]] = {}
     rows = reports.of_type(POSITION)
     panes: defaultdict[Segment, list[tuple[int, int]]] = defaultdict(list)
     columns = (rows[name].tolist() for name in ("xway", "dir", "seg", "vid", "spd"))

@@ -16,7 +16,7 @@ from headway_lab.workloads.linear_road import accounts, rules
 from headway_lab.workloads.linear_road.reports import MINUTE_MS, columns
 
 Row = Mapping[str, Any]
-Key = tuple[Any, ...]
+AnswerKey = tuple[Any, ...]
 Output = Literal["statistics", "accidents", "prices", "tolls", "charges"]
 
 # How the rows of a query are told apart, and what they say: SQL for both.
@@ -41,9 +41,9 @@ class Difference:
     """A row that is not as it should be. `got` lists what came, once for each time."""
 
     kind: Literal["missing", "twice", "wrong", "unexpected"]
-    key: Key  # the time first
-    got: tuple[Key, ...]
-    want: Key | None
+    key: AnswerKey  # the time first
+    got: tuple[AnswerKey, ...]
+    want: AnswerKey | None
 
 
 def flat(output: Output, frame: Any) -> Any:
@@ -60,7 +60,7 @@ def differences(
     tolls and charges if their report came before.
     """
     keys = [name.split()[-1] for name in KEYS[output]]
-    got: dict[Key, list[Key]] = {}
+    got: dict[AnswerKey, list[AnswerKey]] = {}
     for row in rows:
         says = (tuple(row[name]) if name == "vids" else row[name] for name in SAYS[output])
         got.setdefault(tuple(row[name] for name in keys), []).append(tuple(says))
@@ -85,7 +85,7 @@ def count(found: Iterable[Difference]) -> Counter[str]:
     return Counter(difference.kind for difference in found)
 
 
-def _same(one: Key, other: Key) -> bool:
+def _same(one: AnswerKey, other: AnswerKey) -> bool:
     """Equal, but for the last digits of averages, which depend on the order in which numbers were added."""
     return len(one) == len(other) and all(
         isclose(a, b, rel_tol=1e-9) if isinstance(a, float) and isinstance(b, float) else a == b
@@ -93,36 +93,36 @@ def _same(one: Key, other: Key) -> bool:
     )
 
 
-def _statistics(feed: Feed, minute_ms: int) -> dict[Key, Key]:
+def _statistics(feed: Feed, minute_ms: int) -> dict[AnswerKey, AnswerKey]:
     known = rules.statistics(columns(feed), minute_ms)
     return {key: (statistic.speed, statistic.cars) for key, statistic in known.items()}
 
 
-def _accidents(feed: Feed, minute_ms: int) -> dict[Key, Key]:
+def _accidents(feed: Feed, minute_ms: int) -> dict[AnswerKey, AnswerKey]:
     # The query looks at five half minutes and tells of the last.
     known = collisions.halves(columns(feed), minute_ms)
     return {(start - 4 * (minute_ms // 2), *place): tuple(half) for (start, place), half in known.items()}
 
 
-def _prices(feed: Feed, minute_ms: int) -> dict[Key, Key]:
+def _prices(feed: Feed, minute_ms: int) -> dict[AnswerKey, AnswerKey]:
     return {key: _price(price) for key, price in rules.prices(columns(feed), minute_ms).items()}
 
 
-def _tolls(feed: Feed, minute_ms: int) -> dict[Key, Key]:
+def _tolls(feed: Feed, minute_ms: int) -> dict[AnswerKey, AnswerKey]:
     told = accounts.notices(columns(feed), minute_ms)
     return {(at, vid): (n.xway, n.dir, n.seg, *_price(n.price)) for (vid, at), n in told.items()}
 
 
-def _charges(feed: Feed, minute_ms: int) -> dict[Key, Key]:
+def _charges(feed: Feed, minute_ms: int) -> dict[AnswerKey, AnswerKey]:
     paid = accounts.charges(columns(feed), minute_ms)
     return {(at, vid): (c.xway, c.dir, c.seg, c.toll) for (vid, at), c in paid.items()}
 
 
-def _price(price: rules.Price) -> Key:
+def _price(price: rules.Price) -> AnswerKey:
     return price.lav, price.cars, price.accident, price.toll
 
 
-TRUTHS: dict[Output, Callable[[Feed, int], dict[Key, Key]]] = {
+TRUTHS: dict[Output, Callable[[Feed, int], dict[AnswerKey, AnswerKey]]] = {
     "statistics": _statistics,
     "accidents": _accidents,
     "prices": _prices,

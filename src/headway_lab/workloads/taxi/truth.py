@@ -14,7 +14,7 @@ from headway_lab.workloads.hashing import Longs
 from headway_lab.workloads.taxi.queries import require_windows
 from headway_lab.workloads.taxi.trips import BOROUGHS, FURTHEST, LONGEST_S, NAMES, ZONES
 
-Pane = tuple[int, str]  # the end of a window in event-time ms, and a borough, or "" for the whole city
+TaxiPane = tuple[int, str]  # the end of a window in event-time ms, and a borough, or "" for the whole city
 Sums = tuple[int, int]  # hundredths of a mile, and trips
 
 
@@ -32,7 +32,7 @@ class TripTruth:
         require_windows(self.size_ms, self.slide_ms)
 
     @cached_property
-    def panes(self) -> dict[Pane, Sums]:
+    def panes(self) -> dict[TaxiPane, Sums]:
         """The true sum and count of every pane with a trip in it."""
         event_ms, borough, hundredths = _possible(self.feed)
         if not self.by_borough:
@@ -51,7 +51,7 @@ class TripTruth:
         sums = zip(miles.tolist(), counts.tolist(), strict=True)
         return dict(zip(zip(ends.tolist(), names, strict=True), sums, strict=True))
 
-    def wrong(self, emitted: Mapping[Pane, Sums], until_ms: int | None = None) -> dict[Pane, tuple[Sums, Sums]]:
+    def wrong(self, emitted: Mapping[TaxiPane, Sums], until_ms: int | None = None) -> dict[TaxiPane, tuple[Sums, Sums]]:
         """The panes whose emitted sum or count differs from the true ones, with both: `(emitted, true)`.
 
         A pane that should have been emitted by `until_ms`, or else by the end of the last window seen, and was not,

@@ -10,7 +10,7 @@ from headway_lab.experiments.chaos import disks
 from headway_lab.experiments.chaos.plan import ChaosPlan, keeps_late
 from headway_lab.experiments.chaos.run import ChaosOutcome, FaultRecord, chaos, compare
 from headway_lab.harness.file_sink import SinkTally, Written
-from headway_lab.workloads.ysb import Pane
+from headway_lab.workloads.ysb import AdPane
 
 PLAN = ChaosPlan(seed=5, epoch_ms=1_700_000_000_000, boot_ms=0, address="broker", rate=50)
 UNTIL = PLAN.epoch_ms + 20_000
@@ -20,11 +20,11 @@ def true_rows() -> dict[str, Written]:
     return {name: list(stream.truth(UNTIL + 9_000).items()) for name, stream in PLAN.streams().items()}
 
 
-def without(rows: Written, pane: Pane, n: int) -> Written:
+def without(rows: Written, pane: AdPane, n: int) -> Written:
     return [(p, count - n if p == pane else count) for p, count in rows]
 
 
-def judged(rows: dict[str, Written], kept: Counter[Pane] | None = None, unkept: int = 0) -> SinkTally:
+def judged(rows: dict[str, Written], kept: Counter[AdPane] | None = None, unkept: int = 0) -> SinkTally:
     return compare(PLAN, rows, {"made_late": kept or Counter()}, Counter(made_late=unkept), UNTIL)
 
 

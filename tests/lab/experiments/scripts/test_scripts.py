@@ -131,7 +131,7 @@ def test_many_scripts_are_the_sum_of_their_parts() -> None:
         alone.join(part)
     for part in sweep(3, range(12), 2, Plain):
         parts.join(part)
-    assert alone.scripts == parts.scripts == 12 and alone.actions == parts.actions and alone.refused == parts.refused > 0
+    assert alone.plays == parts.plays == 12 and alone.actions == parts.actions and alone.refused == parts.refused > 0
 
 
 def test_a_crash_changes_nothing_that_comes_out() -> None:

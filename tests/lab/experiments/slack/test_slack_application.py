@@ -99,7 +99,7 @@ def test_a_simulated_journal_replays_to_the_same_decisions(name: str, who: str, 
         assert entry.decided.ms == in_force and entry.seen.periods == entry.at // 1000
 
 
-class Wild:
+class WildSlack:
     """A threshold that cannot be."""
 
     def decide(self, seen: SlackSeen) -> SLTs:
@@ -108,7 +108,7 @@ class Wild:
 
 def test_what_a_policy_wishes_is_guarded_as_live() -> None:
     book = Notebook()
-    trace = GraphWorld(application(Prompt(), 3)).run(Wild(), journal=book)
+    trace = GraphWorld(application(Prompt(), 3)).run(WildSlack(), journal=book)
     (entry,) = book.entries  # it never changes its mind
     assert entry.proposed.ms == {"join": -5.0} and entry.decided.ms == {"join": 0.0}
     assert "bounded" in entry.decided.because and {r.slt_ms for r in trace.reports["join"]} == {0.0}

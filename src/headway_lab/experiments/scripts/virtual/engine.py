@@ -21,7 +21,7 @@ from math import floor
 from typing import Any, Literal
 
 Mode = Literal["append", "update"]
-Key = int  # of a row, for good
+RowKey = int  # of a row, for good
 Offsets = Mapping[str, Any]
 
 
@@ -29,7 +29,7 @@ Offsets = Mapping[str, Any]
 class ModelRow:
     """A row as Spark reads it; its time in milliseconds, or None."""
 
-    key: Key
+    key: RowKey
     input: str
     event: float | None
 
@@ -64,9 +64,9 @@ class BatchResult:
     batch: int
     late: int  # rows whose window ends no later were refused
     swept: int  # windows that end no later were put out
-    kept: tuple[tuple[int, Key], ...]  # window end and row
-    refused: tuple[tuple[int, Key], ...]
-    out: Mapping[int, tuple[Key, ...]]  # by window end: what the sink is given
+    kept: tuple[tuple[int, RowKey], ...]  # window end and row
+    refused: tuple[tuple[int, RowKey], ...]
+    out: Mapping[int, tuple[RowKey, ...]]  # by window end: what the sink is given
     newest: Mapping[str, int]  # by input with rows
 
 
@@ -79,8 +79,8 @@ class SparkQuery:
     mode: Mode = "append"
     log: list[PlannedBatch] = field(default_factory=list)
     commits: list[int] = field(default_factory=list)  # the watermark after each batch
-    state: dict[int, tuple[Key, ...]] = field(default_factory=dict)
-    sink: dict[int, Mapping[int, tuple[Key, ...]]] = field(default_factory=dict)  # by batch, which makes it idempotent
+    state: dict[int, tuple[RowKey, ...]] = field(default_factory=dict)
+    sink: dict[int, Mapping[int, tuple[RowKey, ...]]] = field(default_factory=dict)  # by batch, which makes it idempotent
     torn: list[int] = field(default_factory=list)  # batches whose repetition put out something else: must stay empty
     watermark: int = 0
     _operators: dict[str, int | None] = field(default_factory=dict)
@@ -114,8 +114,8 @@ class SparkQuery:
     def run(self, logged: PlannedBatch, rows: Iterable[ModelRow], control: Iterable[int] = ()) -> BatchResult:
         """What the batch does with these rows. Control rows move every input's watermark and are in no window."""
         late = self.log[logged.batch - 1].watermark if logged.batch else 0
-        kept: list[tuple[int, Key]] = []
-        refused: list[tuple[int, Key]] = []
+        kept: list[tuple[int, RowKey]] = []
+        refused: list[tuple[int, RowKey]] = []
         newest: dict[str, int] = {}
         for row in rows:
             moment = 0 if row.event is None else floor(row.event)
@@ -129,8 +129,8 @@ class SparkQuery:
         out = self._out(kept, logged.watermark)
         return BatchResult(logged.batch, late, logged.watermark, tuple(kept), tuple(refused), out, newest)
 
-    def _out(self, kept: list[tuple[int, Key]], swept: int) -> dict[int, tuple[Key, ...]]:
-        touched: dict[int, tuple[Key, ...]] = {}
+    def _out(self, kept: list[tuple[int, RowKey]], swept: int) -> dict[int, tuple[RowKey, ...]]:
+        touched: dict[int, tuple[RowKey, ...]] = {}
         for end, key in kept:
             touched[end] = (*touched.get(end, self.state.get(end, ())), key)
         if self.mode == "update":

@@ -1,9 +1,7 @@
 """Playing scripts: one, or thousands over all cores, and making the smallest of one that breaks a law."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from headway_lab.experiments.scripts.virtual import making
@@ -11,47 +9,24 @@ from headway_lab.experiments.scripts.virtual.laws import Violation, broken
 from headway_lab.experiments.scripts.virtual.script import Action, Script, ScriptInput, ScriptQuery, kind_of
 from headway_lab.experiments.scripts.virtual.trace import ScriptTrace
 from headway_lab.experiments.scripts.virtual.world import Maker, ScriptWorld, real_controller
-
-CHUNK = 10  # scripts that one process plays before it tells
+from headway_lab.harness import law_sweep
+from headway_lab.harness.law_sweep import LawTally, chunks
+from headway_lab.harness.sweep import swept
 
 
 @dataclass
-class SweepTally:
+class SweepTally(LawTally):
     """What some scripts were made of, and what came of it."""
 
-    scripts: int = 0
     rows: int = 0
-    batches: int = 0
     refused: int = 0  # rows, for at least one window
-    actions: Counter[str] = field(default_factory=Counter)
-    touched: Counter[str] = field(default_factory=Counter)  # scripts with such an action
-    broke: Counter[str] = field(default_factory=Counter)  # scripts with such an action that broke a law
-    laws: Counter[str] = field(default_factory=Counter)
-    bad: list[tuple[int, list[Violation]]] = field(default_factory=list)  # by number
 
     def add(self, number: int, trace: ScriptTrace, violations: list[Violation]) -> None:
-        self.scripts += 1
-        kinds = Counter(map(kind_of, trace.script.actions))
-        self.actions += kinds
-        self.touched.update(kinds.keys())
         for history in trace.queries.values():
             self.rows += sum(map(len, history.rows.values()))
             self.batches += len(history.batches)
             self.refused += len({key for look in history.batches if look.ran for _, key in look.ran.refused})
-        if violations:
-            self.broke.update(kinds.keys())
-            self.laws.update({v.law for v in violations})
-            self.bad.append((number, violations))
-
-    def join(self, other: "SweepTally") -> None:
-        self.scripts += other.scripts
-        self.rows += other.rows
-        self.batches += other.batches
-        self.refused += other.refused
-        for mine, theirs in ((self.actions, other.actions), (self.touched, other.touched), (self.broke, other.broke)):
-            mine.update(theirs)
-        self.laws.update(other.laws)
-        self.bad += other.bad
+        self.count(number, map(kind_of, trace.script.actions), violations)
 
 
 def judged(script: Script, make: Maker = real_controller) -> tuple[ScriptTrace, list[Violation]]:
@@ -62,12 +37,8 @@ def judged(script: Script, make: Maker = real_controller) -> tuple[ScriptTrace, 
 
 def sweep(seed: int, numbers: range, jobs: int, make: Maker = real_controller) -> Iterator[SweepTally]:
     """Many scripts of a seed, some at a time."""
-    chunks = [(seed, range(n, min(n + CHUNK, numbers.stop)), make) for n in range(numbers.start, numbers.stop, CHUNK)]
-    if jobs == 1:
-        yield from map(_play_chunk, chunks)
-        return
-    with ProcessPoolExecutor(jobs) as pool:
-        yield from pool.map(_play_chunk, chunks)
+    for _, tally in swept(_play_chunk, [(seed, some, make) for some in chunks(numbers)], jobs):
+        yield tally
 
 
 def _play_chunk(task: tuple[int, range, Maker]) -> SweepTally:
@@ -80,18 +51,7 @@ def _play_chunk(task: tuple[int, range, Maker]) -> SweepTally:
 
 def smallest(script: Script, law: str, make: Maker = real_controller, tries: int = 600) -> Script:
     """A script that still breaks this law, with nothing in it that need not be there."""
-    left = tries
-    again = True
-    while again and left > 0:
-        again = False
-        for candidate in _smaller(script):
-            left -= 1
-            if any(v.law == law for v in judged(candidate, make)[1]):
-                script, again = candidate, True
-                break
-            if left <= 0:
-                break
-    return script
+    return law_sweep.smallest(script, _smaller, lambda one: any(v.law == law for v in judged(one, make)[1]), tries)
 
 
 def _smaller(script: Script) -> Iterator[Script]:

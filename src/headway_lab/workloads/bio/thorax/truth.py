@@ -11,7 +11,7 @@ from headway_lab.workloads.bio.thorax.queries import SIZE_MS, SLIDE_MS, require_
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.hashing import Longs
 
-Pane = tuple[int, str]  # the end of a window in event-time ms, and a patient
+BedPane = tuple[int, str]  # the end of a window in event-time ms, and a patient
 ChestSums = tuple[int, int, int, int]  # samples, their sum in millionths, the least and the greatest
 
 
@@ -38,7 +38,7 @@ class ThoraxTruth:
         return {str(name): (at_ms[names == name], micros[names == name]) for name in np.unique(names)}
 
     @cached_property
-    def windows(self) -> dict[Pane, ChestSums]:
+    def windows(self) -> dict[BedPane, ChestSums]:
         """Every window with a sample in it."""
         return {(end, name): sums for name in self.patients for end, sums in self._of(name).items()}
 
@@ -51,7 +51,7 @@ class ThoraxTruth:
         return {end: _sums(micros[a:b]) for end, a, b in panes if a < b}
 
     @cached_property
-    def seconds(self) -> dict[Pane, tuple[ChestSums, ChestSums]]:
+    def seconds(self) -> dict[BedPane, tuple[ChestSums, ChestSums]]:
         """At the end of each second with a sample in it, but for the last: of the last ten seconds, and of all so far."""
         found = {}
         for name, (at_ms, micros) in self.patients.items():
@@ -62,7 +62,9 @@ class ThoraxTruth:
                 found[end, name] = _sums(micros[since:until]), _sums(micros[:until])
         return found
 
-    def wrong(self, emitted: Mapping[Pane, ChestSums], until_ms: int | None = None) -> dict[Pane, tuple[object, object]]:
+    def wrong(
+        self, emitted: Mapping[BedPane, ChestSums], until_ms: int | None = None
+    ) -> dict[BedPane, tuple[object, object]]:
         """The windows whose emitted sums differ from the true ones, with both: `(emitted, true)`.
 
         One that should have been emitted by `until_ms`, or by the end of the last window seen, is wrong if it is missing.

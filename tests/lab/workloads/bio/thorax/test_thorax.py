@@ -17,7 +17,7 @@ from headway_lab.workloads.bio import thorax
 from headway_lab.workloads.bio.thorax import PATIENTS, ThoraxTruth, chests
 from headway_lab.workloads.bio.thorax import records as thorax_records
 from headway_lab.workloads.bio.thorax.queries import BODY, watched
-from headway_lab.workloads.bio.thorax.truth import ChestSums, Pane
+from headway_lab.workloads.bio.thorax.truth import BedPane, ChestSums
 from headway_lab.workloads.data import folder
 from headway_lab.workloads.feed import Feed
 from headway_lab.workloads.player import play, record
@@ -53,7 +53,7 @@ def test_windows_in_numpy_are_those_counted_one_by_one(
     rows: list[tuple[int, str, int]], sizes: tuple[int, int, int]
 ) -> None:
     size, slide, offset = sizes
-    counted: dict[Pane, ChestSums] = {}
+    counted: dict[BedPane, ChestSums] = {}
     for start in range((EPOCH - size) // slide * slide + offset - slide, EPOCH + 30_001, slide):
         for name in "ab":
             inside = [value for at, who, value in rows if who == name and start <= EPOCH + at < start + size]
@@ -79,7 +79,7 @@ def test_the_fold_tells_the_same_however_it_is_called(rows: list[tuple[int, str,
     mine = sorted((EPOCH + at, value) for at, who, value in rows if who == "a")
     sent = [SimpleNamespace(event_ms=at, micros=value, late=False) for at, value in mine]
     edges = [0, *sorted(min(cut, len(sent)) for cut in cuts), len(sent)]
-    told: dict[Pane, tuple[ChestSums, ChestSums]] = {}
+    told: dict[BedPane, tuple[ChestSums, ChestSums]] = {}
     state = None
     for a, b in pairwise(edges):
         results, state = watched("a", sent[a:b], state)
