@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
-import site_messages  # noqa: E402 - what makes the pages
+import concepts  # noqa: E402 - what makes the pages and their pictures
+import site_messages  # noqa: E402
 import site_ways  # noqa: E402
 
 FOREIGN = re.compile(
@@ -57,3 +58,10 @@ def test_the_tutorial_shows_the_example_as_it_is() -> None:
     text, example = ((ROOT / name).read_text("utf-8") for name in ("docs/tutorial.md", "examples/tutorial.py"))
     code = text.partition("```python\n")[2].partition("```")[0]
     assert code in example and "@hw.query()" in code
+
+
+@pytest.mark.parametrize("name", concepts.DRAWN)
+def test_the_pictures_of_concepts_are_what_the_simulator_does_today(name: str) -> None:
+    """If this fails after a change of a policy: `python tools/concepts.py`, and read the page beside the picture."""
+    drawn = concepts.DRAWN[name]()
+    assert drawn == (concepts.PICTURES / f"{name}.svg").read_text("utf-8") and "polyline" in drawn

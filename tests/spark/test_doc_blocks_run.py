@@ -12,6 +12,8 @@ from pyspark.sql import functions as F
 import headway as hw
 from doc_blocks import ROOT, blocks, of_page
 from headway.merge.slack_gate import SlackScaleGate
+from headway.wan.job import GeoJob
+from headway.wan.plan import MergedValue
 
 TWO_LINES = ("README.md", "docs/tutorial.md")
 # Rows of a page by their name: a row's time and Spark's own, its number, and the columns that the page uses.
@@ -29,8 +31,18 @@ WITH_SESSION: dict[str, dict[str, tuple[str, ...]]] = {
     "docs/howto/policies.md": {"events": ("'c' as campaign",)},
 }
 WITHOUT: dict[str, dict[str, Any]] = {
-    "docs/wan.md": {},
+    "docs/wan.md": {
+        "GeoJob": GeoJob,
+        "MergedValue": MergedValue,
+        "SITES": ("frankfurt", "ohio"),
+        "deliver": lambda name: print,
+    },
     "docs/howto/wide-area.md": {},
+    "docs/concepts/questions.md": {"hw": hw},
+    "docs/concepts/progress.md": {"hw": hw},
+    "docs/concepts/slack.md": {"hw": hw},
+    "docs/concepts/one-batch.md": {"hw": hw},
+    "docs/concepts/patience.md": {"hw": hw},
     "docs/policies/slack-gate-merge.md": {"SlackScaleGate": SlackScaleGate, "timestamp": 5, "payload": "row"},
 }
 # Where a page needs more than a session: its blocks are checked in tests/test_doc_blocks.py, and what they do is done there.
