@@ -1,12 +1,12 @@
-"""Every text that the code can tell a user, read off its syntax: of errors by the tree of their classes, and what is told aloud.
+"""Every text that the code can tell a user, read off its syntax: errors by the tree of their classes, and what is aloud.
 
-A class, or a function, that is handed a text and tells it is a `Teller`: whoever calls it says what is told. So `refuse("x")` counts,
-and `StepFailed(...)`, whose line is its first argument, and `SettingError(key, got, want)`, which makes a line of three.
+A class or a function that is handed a text and tells it is a `Teller`: whoever calls it says what is told. So `refuse("x")`
+counts, and `StepFailed(...)`, whose line is its first argument, and `SettingError(key, got, want)`, which joins three.
 """
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,9 +52,9 @@ def told_in(folder: Path) -> dict[Path, set[ToldText]]:
     return {path: {one for one in _Reader(tree, classes).told() if not one.vague} for path, tree in trees.items()}
 
 
-def error_classes(trees: "Iterator[ast.Module] | object") -> dict[str, Teller]:
+def error_classes(trees: Iterable[ast.Module]) -> dict[str, Teller]:
     """What descends from our error, by name; one without an `__init__` of its own tells as the one that it descends from."""
-    found = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]  # type: ignore[attr-defined]
+    found = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     tellers = {ROOT_ERROR: Teller(("text",), ("\0text\0",))}
     while new := [c for c in found if c.name not in tellers and _parent(c) in tellers]:
         for of in new:
@@ -147,7 +147,7 @@ def _arguments(teller: Teller, call: ast.Call, known: Mapping[str, Texts], name:
     return given
 
 
-def _assigned(nodes: list[ast.AST] | list[ast.stmt]) -> dict[str, Texts]:
+def _assigned(nodes: Sequence[ast.AST]) -> dict[str, Texts]:
     """Names that stand for a text, or for one of several."""
     found: dict[str, Texts] = {}
     for node in nodes:
