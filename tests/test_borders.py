@@ -109,7 +109,7 @@ def test_a_light_install_is_all_that_the_product_needs() -> None:
     """Everything else is loaded where it is used, and named by an extra."""
     base = {"pyspark", "py4j", "numpy", "pyarrow", "pandas", "scipy", "typer", "rich", "psutil", "headway"}
     later = {"sklearn", "confluent_kafka", "statsmodels", "kazoo", "fastapi", "uvicorn", "httpx", "prometheus_client"}
-    later |= {"textual"}
+    later |= {"textual", "opentelemetry"}
     beyond = {path: roots(path) - base - later - set(sys.stdlib_module_names) for path in FILES}
     assert told(path for path, names in beyond.items() if names) == []
     at_once = {path: {n.split(".")[0] for n in _imported_at_once(path)} & later for path in FILES}

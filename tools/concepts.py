@@ -61,7 +61,7 @@ def progress() -> str:
 
 def _steps(batches: list[BatchSeen]) -> list[tuple[float, float]]:
     """The watermark by which each batch emits, from when it begins until another does."""
-    known = [(float(batch.began), float(batch.watermark)) for batch in batches if (batch.watermark or 0) >= 2_000]
+    known = [(float(batch.began), float(batch.watermark or 0)) for batch in batches if (batch.watermark or 0) >= 2_000]
     known = [(began, watermark) for began, watermark in known if began <= 10_500]
     points: list[tuple[float, float]] = []
     for (began, watermark), (after, _) in pairwise([*known, (10_500.0, 0.0)]):
@@ -110,7 +110,7 @@ def slack() -> str:
 
 def _falls(world: VirtualWorld, name: str, since: int, until: int) -> list[list[tuple[float, float]]]:
     """Its slack from when it came to the gate until its batch began, once for each window."""
-    lines = []
+    lines: list[list[tuple[float, float]]] = []
     batches = [batch for batch in world.batches if batch.query == name]
     for before, batch in pairwise(batches):
         entry = next(e for e in world.notebook.entries if e.at == batch.began and getattr(e.decided, "query", "") == name)
