@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test fast lint types docs check jar matrix bench claims clean
+.PHONY: help install demo test fast lint types docs check jar matrix trial bench claims clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ jar: $(STAMP) ## compile the Java part anew, after a change to it (needs a JDK)
 
 matrix: $(STAMP) ## the core contract on PySpark 4.0 to 4.3, as a table (half an hour, needs a package index)
 	$(BIN)/python tools/matrix.py
+
+trial: $(STAMP) ## install the wheel in a fresh environment, as a stranger would, and try it (two minutes, needs a package index)
+	$(BIN)/python tools/trial.py wan dashboard
 
 bench: $(STAMP) ## the measurements behind the claims (about an hour)
 	$(BIN)/headway bench klink

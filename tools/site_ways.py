@@ -9,6 +9,7 @@ _SAYS = re.compile(
     r", or (?:correct|drop|give|name|run|set|start|use)\b|there is nothing to"
 )
 
+# Of several that fit, the longest counts.
 WAYS: dict[str, str] = {
     "no testbed here": "run it as root, or on a machine that permits network namespaces (`unshare -n true` tries it)",
     "no probe of": "nothing: a link is probed again by itself. If it stays so, the agent at the other end is gone",
@@ -61,6 +62,78 @@ WAYS: dict[str, str] = {
     "topic ": "the rest of the line is the broker's word: look at the topic's name and its permissions",
     " answers ": "the rest of the line is what it answered; look whether the address is that of a node or an orchestrator",
     "failed: ": "the rest of the line is the error of the code or of Spark",
+    # of nodes, orchestrators and ZooKeeper
+    "ends at once: its JVM": "see the end of its log: memory, most often. Its queries go on elsewhere",
+    "for this run is in": "nothing: give that file as `--token-file` to whoever asks this node",
+    "nodes elsewhere may see another folder": "give `--pipelines` as an absolute path that is the same on every machine",
+    "the token goes over the network": "the line says it: a certificate, with `--cert` and `--key`",
+    "the journal knows none of this name": "look for its name on the first page, or open the journal that has it",
+    "gives no answer": "look whether it runs, and whether its address can be reached; the same command may be given again",
+    "our place in the line": "nothing: it stands for election again by itself",
+    "the line of candidates": "nothing: it stands for election again by itself",
+    "is over, … has the sink": "nothing: a newer incarnation of the query writes there; this one ends",
+    "no orchestrator is the primary": "start one, or wait until one is elected; look at the addresses that were given",
+    "nothing has been heard for too long": "nothing: it is asked again when ZooKeeper answers; look whether ZooKeeper runs",
+    "the server is down": "only in tests, whose store is memory: it is told as a server that is gone would be",
+    "the session of … is": "nothing: the part that held it begins a new session; look at ZooKeeper if it happens again",
+    "the session of … with ZooKeeper": "nothing: a new one is begun by itself; if it happens again, look at the network",
+    "the session with ZooKeeper is over": "nothing: a new session is begun by itself",
+    "no answer from ZooKeeper": "look whether it runs, and whether its address can be reached; it is tried again",
+    "ZooKeeper has broken off": "look at its log, and whether `--zookeeper` is its client port",
+    "the address says otherwise": "a client of yours sent one query's command to the address of another",
+    "the lease of query … is lost": "nothing: another driver has it, and the query is stopped here",
+    "the stages on other nodes cannot be asked": "nothing: it is tried again; look at `--peer`",
+    " is missing": "a client of another version, or one of yours: `docs/fleet-node.md` has the fields",
+    "is no field that we know": "a client of another version, or one of yours: `docs/fleet-node.md` has the fields",
+    "does not end: it is left behind": "look at what it waits for (its log), and end that process",
+    "is the primary, but has not read": "nothing: ask again in a moment",
+    "it cannot go on": "start the query anew: this life of it has ended",
+    "can be abandoned": "nothing was changed: look with `headway fleet status` where the query is",
+    "can be drained": "nothing was changed: look with `headway fleet status` how the query is",
+    "drain it first": "drain that life of it, and start the new one then",
+    "needs file and folder": "a client of yours: the command lacks what it needs",
+    "has no session with ZooKeeper": "nothing: it begins a new one by itself; look at ZooKeeper if it goes on",
+    "no node answers within": "read the log that it names",
+    "writes as … by now": "another run of this writer has taken its place: stop one of the two",
+    "the report of query": "nothing: the query goes on, and the next report is read again",
+    # of checkpoints that are copied
+    "is not committed in": "bring the checkpoint of that incarnation back, or start with a new one",
+    "has not got": "the copy lacks files that were listed: look at the disk, and move the query again",
+    "is not what it was copied from": "somebody else writes there, or files were removed: move the query again",
+    ", now that it has": "files of the new partitions are missing: look at the disk, and give the command again",
+    "… lacks …": "bring these files back, or start with a new checkpoint",
+    "has taken over … while it was repartitioned": "keep other drivers away, and start again from a copy of the checkpoint",
+    # of a job, while it runs
+    "connector to Kafka is not to be had": "nothing, if it works; else take a PySpark for which there is one",
+    "rows agree with the wall clock": "nothing: time goes on by the clock as it was set",
+    "time goes on as before until rows agree": "nothing; correct the clock if it was set by mistake",
+    "the journal … …": "queries go on without it: look at the disk and at the file's permissions",
+    "goes on ungated": "nothing at once: it runs by its rows, as in stock Spark. The rest of the line says why",
+    "is stopped though its batch has not ended": "look at what its sink waits for; the batch is run again at the next start",
+    "advice: ": "nothing in your job is touched; please report it with this line",
+    "cannot be looked at": "nothing: it is tried again, and windows wait no longer than `idle_after`; look at the network",
+    "is not looked at any more": "nothing: Spark has ended",
+    "cannot be followed": "nothing: it is tried again, and windows wait no longer than they may",
+    "…, partition …: …": "the rest of the line says what cannot be read; what is behind it is read on",
+    "has another checkpoint than before": "if that was not intended, start the stage on the checkpoint that it had",
+    "count as late behind it": "give the relay's writer a longer `lag`, or the stage more patience",
+    "is faster": "the line says it: make the session with `hw.tune()`, or give the jar",
+    "the status cannot be written": "the dashboard shows what it knew: look at the disk",
+    "is run as availableNow": "nothing: Spark's own advice is to write `availableNow=True`",
+    # of a wide area
+    "the links cannot be looked at": "nothing: it is tried again; links keep the bandwidth that was last known",
+    "does not come from": "look at that site and at the disk: nothing starts before it is there",
+    "has committed no batch": "look at the log of that site's node; the change is taken back if it can be",
+    "its node has begun anew": "nothing: the piece is started again from its checkpoint",
+    "it does not know this query": "nothing: the piece is started again from its checkpoint",
+    "there is no such": "look whether both ends are of this version, and whether the folder was removed",
+    "the file has … bytes": "the file has become shorter meanwhile: the pull begins again",
+    "another pull into this folder": "wait until it is over",
+    "metrics cannot be sent": "the line says it: a collector, or another `--otlp`",
+    "… is … at …": "the rest of the line is what the site says; nothing was changed elsewhere",
+    " of … at …": "the rest of the line is what the site says; nothing was changed elsewhere",
+    "… at …: …": "the rest of the line is the broker's word; it is read on",
+    ", line …: …": "mend that line: the rest is Python's own error",
     "is used twice": "give one of the two another name",
     "is not Python": "mend that line",
 }
@@ -70,7 +143,8 @@ def way_out(message: str) -> str:
     """What to do about it; nothing where the message says so itself, or where we do not know."""
     if _SAYS.search(message):
         return ""
-    return next((way for words, way in WAYS.items() if words in message), "")
+    fitting = [words for words in WAYS if words in message]
+    return WAYS[max(fitting, key=len)] if fitting else ""
 
 
 def silent(message: str) -> bool:

@@ -31,6 +31,11 @@ WITH_SESSION: dict[str, dict[str, tuple[str, ...]]] = {
 WITHOUT: dict[str, dict[str, Any]] = {
     "docs/wan.md": {"SITES": ("ohio", "oregon"), "deliver": lambda query: lambda batch, number: None},
     "docs/howto/wide-area.md": {},
+    "docs/concepts/questions.md": {"hw": hw},
+    "docs/concepts/progress.md": {"hw": hw},
+    "docs/concepts/slack.md": {"hw": hw},
+    "docs/concepts/one-batch.md": {"hw": hw},
+    "docs/concepts/patience.md": {"hw": hw},
     "docs/policies/slack-gate-merge.md": {"SlackScaleGate": SlackScaleGate, "timestamp": 5, "payload": "row"},
 }
 # Where a page needs more than a session: its blocks are checked in tests/test_doc_blocks.py, and what they do is done there.

@@ -6,6 +6,7 @@ from html import escape
 
 from headway.advice.advice import AdviceItem, share, span
 from headway.advice.checks import CHECKS, examined
+from headway.advice.checks.watermark import could_be
 from headway.advice.checks.windows import waits
 from headway.advice.history import JobHistory
 from headway.advice.saving import Saving, saving
@@ -85,8 +86,10 @@ class Advice:
             found = [wait for _, wait in waits(query)]
             late = span(sum(found) / len(found)) if found else "not known"
             mean = sum(r.took_ms for r in query.reports) / max(1, len(query.reports))
-            rows.append((query.name, str(len(query.reports)), str(sum(r.rows for r in query.reports)), span(mean), late))
-        head = ("query", "batches", "rows", "a batch takes", "a window waits")
+            could = next(iter(could_be(query)), "not known")
+            read = str(sum(r.rows for r in query.reports))
+            rows.append((query.name, str(len(query.reports)), read, span(mean), late, could))
+        head = ("query", "batches", "rows", "a batch takes", "a window waits", "what its delay could be")
         lines = ["".join(f"<th>{name}</th>" for name in head)]
         lines += ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
         return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"

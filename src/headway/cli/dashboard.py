@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli import arguments, screen
+from headway.cli.extras import lacks
 from headway.cli.fleet_part import secret_in
 from headway.dashboard.glance import Glance
-from headway.errors import HeadwayError
 from headway.fleet.node.app import ASGI, LOOPBACK, Listening, NodeServer
 from headway.model.time import duration_ms
 
@@ -86,13 +86,6 @@ def _application() -> Callable[[Glance, str | None], ASGI]:
     from headway.dashboard.app import application
 
     return application
-
-
-def lacks(command: str, error: ModuleNotFoundError, extra: str = "dashboard") -> HeadwayError:
-    return HeadwayError(
-        f"`headway {command}` needs the package {error.name}, which is not installed:"
-        f" pip install 'headway[{extra}]' brings it"
-    )
 
 
 def _wait(server: NodeServer, with_parent: bool) -> None:

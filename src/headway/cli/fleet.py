@@ -12,7 +12,7 @@ import typer
 from rich.live import Live
 
 from headway import pipeline
-from headway.cli import arguments, fleet_up, screen
+from headway.cli import arguments, extras, fleet_up, screen
 from headway.cli.fleet_part import secret_in
 from headway.cli.fleet_table import tables
 from headway.cli.fleet_up import FleetSize, LocalFleet
@@ -58,6 +58,7 @@ def up(
     detach: Annotated[bool, typer.Option("--detach", help="Leave it running; `headway fleet down` ends it.")] = False,
 ) -> None:
     """Start ZooKeeper, two orchestrators and some nodes on this machine. All of it ends with this command."""
+    extras.require("fleet up", "fleet", extras.FLEET)
     arguments.at_least("nodes", nodes, 1)
     policy_of("placement", policy)
     size = FleetSize(nodes, arguments.memory(memory), policy, kafka, folder, attached=not detach)
@@ -216,6 +217,7 @@ def drain(
 
 def _client(orchestrators: list[str] | None, token_file: Path | None, ca: Path | None) -> FleetClient:
     """Of the fleet that was named, or of the one on this machine."""
+    extras.require("fleet", "fleet", extras.FLEET)
     if orchestrators:
         token = secret_in("token-file", token_file)
         if token is None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import psutil
 import typer
 
-from headway.cli import arguments, screen
+from headway.cli import arguments, extras, screen
 from headway.cli.ending import asked_to_end
 from headway.cli.fleet_part import ROOT, FleetPart, secret_in
 from headway.errors import SettingError, aloud
@@ -70,6 +70,7 @@ def node(
     ca: Annotated[Path | None, typer.Option(help="The certificate that those of other nodes are checked against.")] = None,
 ) -> None:
     """Host queries until Ctrl-C or SIGTERM: then every one is stopped between two batches."""
+    extras.require("node", "fleet", extras.FLEET)
     policy, places = order_policy(order), arguments.slots(slots)
     listening = Listening(_token(token_file), host, port, cert, key)
     settings = _settings(conf or [])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli import arguments
+from headway.cli import arguments, extras
 from headway.cli.ending import asked_to_end
 from headway.cli.fleet_part import ROOT, connected, place, secret_in
 from headway.errors import HeadwayError, SettingError, aloud
@@ -44,6 +44,7 @@ def orchestrator(
     session_ms: Annotated[int, typer.Option(help="Silence after which another one takes over.")] = TIMEOUT_MS,
 ) -> None:
     """Decide until Ctrl-C or SIGTERM. Start two of them: one is the primary, the other takes over when it dies."""
+    extras.require("orchestrator", "fleet", extras.FLEET)
     from headway.fleet.orchestrator.process import FleetPlaces, OrchestratorDoor, OrchestratorProcess
 
     decides: PlacementPolicy = policy_of("placement", policy)

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from headway.cli import arguments
-from headway.cli.dashboard import TargetOption, lacks
+from headway.cli.dashboard import TargetOption
+from headway.cli.extras import lacks
 from headway.dashboard.glance import Glance
 from headway.model.time import duration_ms
 

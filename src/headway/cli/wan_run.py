@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from headway.cli import arguments, screen
+from headway.cli import arguments, extras, screen
 from headway.dashboard.area_words import area_words
 from headway.errors import HeadwayError, SettingError
 from headway.kafka import jars
@@ -50,6 +50,7 @@ def run(
     folder: Annotated[Path | None, typer.Option(help="For checkpoints, logs and the record; kept afterwards.")] = None,
 ) -> None:
     """Run a pipeline over the sites of `headway wan up`, until Ctrl-C: then every piece stops between two batches."""
+    extras.require("wan run", "wan", extras.WAN)
     bed = WanTestbed.load(state_folder() / "wan.json")
     if bed is None or not bed.alive:
         raise HeadwayError("no testbed runs: `headway wan up` starts one")

@@ -47,6 +47,32 @@ def lateness(query: StreamHistory) -> list[int]:
     return [max(0, before - (report.oldest or 0)) for before, report in zip(newest, timed[1:], strict=False)]
 
 
+def late_at_most(query: StreamHistory, delay_ms: float) -> float | None:
+    """Which share of its rows such a delay could have cost, at most; None where no event times were seen.
+
+    A report has the oldest, the mean and the newest event time of a batch, and not each row's. But if the mean lies close to
+    the newest, few rows can be far behind it: of rows that are `newest - mean` behind on average, no more than
+    (newest - mean) / (newest - limit) are behind the limit (Markov). And a row behind the watermark is not lost while its
+    window is open. So what a delay really costs is less.
+    """
+    timed = [r for r in query.reports if r.oldest is not None and r.newest is not None and r.rows]
+    rows = sum(report.rows for report in timed[1:])
+    if not rows:
+        return None
+    newest = accumulate((report.newest or 0 for report in timed), max)
+    return sum(_behind(report, before - delay_ms) for before, report in zip(newest, timed[1:], strict=False)) / rows
+
+
+def _behind(report: ProgressReport, limit: float) -> float:
+    """How many of its rows can be older than this."""
+    oldest, newest = report.oldest or 0, report.newest or 0
+    if oldest >= limit:
+        return 0.0
+    if newest <= limit or report.mean is None:
+        return report.rows
+    return report.rows * min(1.0, (newest - report.mean) / (newest - limit))
+
+
 def of_headway(query: StreamHistory) -> bool:
     """Under Headway a query waits at its gate, which Spark counts as a phase of the batch."""
     return any("headway" in source.description.lower() for report in query.reports[:1] for source in report.sources)

@@ -3,7 +3,7 @@
 from math import ceil
 
 from headway.advice.advice import AdviceItem, share, span
-from headway.advice.checks.looks import ENOUGH, lateness, quantile
+from headway.advice.checks.looks import ENOUGH, late_at_most, lateness, quantile
 from headway.advice.history import JobHistory, StreamHistory
 
 SPARE = 1.5  # of the longest lateness seen: what we would advise
@@ -14,6 +14,16 @@ FUTURE_MS = 3_600_000
 def advised_ms(late: list[int]) -> float:
     """A delay that would have refused nothing of what was seen, and has something in hand."""
     return max(LEAST_MS, ceil(SPARE * max(late) / 100) * 100)
+
+
+def could_be(query: StreamHistory) -> tuple[str, ...]:
+    """What its delay could be, from one that refuses nothing that was seen to a quarter of it, and what each would cost."""
+    longest = ceil(max(lateness(query), default=0) / 100) * 100
+    told = []
+    for delay in dict.fromkeys(max(100, ceil(longest * part / 100) * 100) for part in (1, 0.75, 0.5, 0.25)):
+        if longest and (most := late_at_most(query, delay)) is not None:
+            told.append(f"with {span(delay)} {'none' if most == 0 else f'at most {share(most)}'}")
+    return (f"of the rows seen would be late: {', '.join(told)}",) if told else ()
 
 
 def delay_too_long(query: StreamHistory, job: JobHistory) -> AdviceItem | None:
@@ -27,6 +37,7 @@ def delay_too_long(query: StreamHistory, job: JobHistory) -> AdviceItem | None:
         (
             f"{len(late)} batches seen; in 99 % of them the oldest row was at most {span(most)} late",
             f"with {span(wanted)} no row seen would have been refused, and windows would come {span(delay - wanted)} sooner",
+            *could_be(query),
         ),
         f'withWatermark(..., "{wanted:.0f} milliseconds"), or hw.patience.Quantile, which follows the delays as they change',
     )  # fmt: skip
@@ -42,7 +53,10 @@ def delay_too_short(query: StreamHistory, job: JobHistory) -> AdviceItem | None:
     return AdviceItem(
         "delay-too-short", query.name, "high" if rows and refused > rows / 100 else "medium",
         f"{refused} rows (or partial results) came after the watermark{delay} and are in no window",
-        (f"that is {share(refused / rows) if rows else 'all'} of {rows} rows read", "Spark drops them without a word"),
+        (
+            f"that is {share(refused / rows) if rows else 'all'} of {rows} rows read", "Spark drops them without a word",
+            *could_be(query),
+        ),
         f"a delay of {need}; under Headway they are counted before any aggregation, and kept with late=FOLDER",
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from headway.cli import arguments
 from headway.errors import HeadwayError
 from headway_lab.experiments.advice import seeded as seeded_jobs
+from headway_lab.experiments.advice.borderline import near
 from headway_lab.experiments.advice.run import EXPERIMENT, WATCHED, AdviceOutcome, advised
 from headway_lab.harness import screen
 from headway_lab.harness.bench import Bench
@@ -64,13 +65,14 @@ def seeded(
     """Look at reports that were made bad on purpose, in every way that is looked for, and at healthy ones."""
     book = Ledger(ledger)
     for seed in arguments.wholes("seeds", seeds, least=0):
-        found = seeded_jobs.judged(seed)
+        found = seeded_jobs.judged(seed) | near(seed, seeded_jobs.EACH)
         book.append(seeded_jobs.EXPERIMENT, "checks", {"each": seeded_jobs.EACH}, seed, found)
         least = f"{found['found_worst_kind']:.0%} of the kind that is found least"
         said = f"seed {seed}: {found['found']:.1%} of {found['bad_jobs']} faults found, {least}"
         alarms = f"{found['false_alarms']:.1%} of {found['healthy_jobs']} healthy jobs complained of"
         missed = "".join(f"; {kind} missed in {share:.0%}" for kind, share in found["missed"].items())
-        screen.out.print(f"{said}; {alarms}{missed}", highlight=False, soft_wrap=True)
+        border = f"near the bound {found['found_near']:.0%} and {found['alarms_near']:.0%} of the worst kind"
+        screen.out.print(f"{said}; {alarms}{missed}; {border}", highlight=False, soft_wrap=True)
 
 
 def _table(found: list[tuple[Setting, AdviceOutcome]]) -> Table:
