@@ -28,7 +28,8 @@ class Queries:
             self.supervisor = Supervisor(lambda message: None, lambda watched: None)
         else:
             self._batches = LongBatches(spark, plane.status, plane.post, plane.note, hang_after_ms)
-            self.supervisor = Supervisor(plane.post, self._batches)
+            self.supervisor = Supervisor(plane.post, self._batches, turned=plane.turned)
+            plane.on_end = self.supervisor.stir
 
     @property
     def hanging(self) -> Mapping[Run, str]:

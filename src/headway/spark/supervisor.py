@@ -47,13 +47,21 @@ class Rounds(Protocol):
 
 
 class Supervisor:
-    """A thread that asks every query once a second whether it lives: a tenth of a millisecond each."""
+    """A thread that asks every query once a second whether it lives: a tenth of a millisecond each. It asks at once when it
+    is told that one may have died."""
 
-    def __init__(self, tell: Callable[[Message], None], rounds: Rounds, say: Callable[[str], None] = aloud) -> None:
-        self._tell, self._rounds, self._say = tell, rounds, say
+    def __init__(
+        self,
+        tell: Callable[[Message], None],
+        rounds: Rounds,
+        say: Callable[[str], None] = aloud,
+        turned: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`turned` is called whenever a query has died, ended, or runs again; it must not wait."""
+        self._tell, self._rounds, self._say, self._turned = tell, rounds, say, turned
         self._watched: dict[str, Watched] = {}
         self._lock = threading.RLock()
-        self._over = threading.Event()
+        self._over, self._stirred = threading.Event(), threading.Event()
         self._restarting: list[threading.Thread] = []
         self._warned: set[str] = set()
         self._thread = threading.Thread(target=self._run, name="headway-supervisor", daemon=True)
@@ -87,7 +95,7 @@ class Supervisor:
                 if name in (None, watched.name) and not watched.final:
                     watched.again = watched.due = None
                     if watched.state == "restarting":
-                        _turn(watched, "failed")
+                        self._turn(watched, "failed")
             restarting = self._restarting
         for thread in restarting:  # they stop what they have started
             thread.join(CLOSE_S)
@@ -97,7 +105,7 @@ class Supervisor:
         with self._lock:
             if (watched := self._watched.get(name)) is not None and not watched.final:
                 watched.error = error
-                _turn(watched, "ended" if error is None else "failed")
+                self._turn(watched, "ended" if error is None else "failed")
 
     def failed(self) -> Watched | None:
         """A query that has failed, and is not to be started again."""
@@ -107,6 +115,10 @@ class Supervisor:
     def active(self) -> bool:
         return any(not w.final for w in self.watched())
 
+    def stir(self) -> None:
+        """A query may have died: its line has ended. Look now, not at the next round."""
+        self._stirred.set()
+
     def look(self) -> None:
         """Ask every query whether it lives."""
         with self._lock:
@@ -114,18 +126,23 @@ class Supervisor:
                 if watched.state is None and not watched.query.isActive:
                     error = watched.query.exception()
                     if error is None:
-                        _turn(watched, "ended")
+                        self._turn(watched, "ended")
                     else:
                         self._died(watched, error)
 
     def close(self) -> None:
         """Look after no query any more."""
         self._over.set()
+        self._stirred.set()
         self.let_end()
         self._thread.join(CLOSE_S)
 
     def _run(self) -> None:
-        while not self._over.wait(EVERY_S):
+        while not self._over.is_set():
+            self._stirred.wait(EVERY_S)
+            self._stirred.clear()
+            if self._over.is_set():
+                return
             for work in (self.look, self._begin_again, lambda: self._rounds(self.watched())):
                 try:
                     work()
@@ -140,9 +157,9 @@ class Supervisor:
         pause_ms = None if watched.again is None else watched.restarts.pause_ms
         text = f"query {watched.name!r} has failed: {says(error)}"
         if pause_ms is None:
-            _turn(watched, "failed")
+            self._turn(watched, "failed")
         else:
-            _turn(watched, "restarting")
+            self._turn(watched, "restarting")
             watched.due = time.monotonic() + pause_ms / 1000
             text += f"; it is started again in {pause_ms / 1000:g} s, {watched.restarts.used} of {watched.restarts.most}"
         self._say(text)
@@ -176,14 +193,15 @@ class Supervisor:
                 watched.query, watched.run, watched.began = query, str(query.runId), time.monotonic()
                 watched.restarted += 1
                 watched.state = watched.error = None
+                self._turned()
         if wanted:
             self._say(f"query {watched.name!r} runs again")
         else:  # the runtime was stopped meanwhile
             query.stop()
 
-
-def _turn(watched: Watched, state: State) -> None:
-    watched.state, watched.since, watched.due = state, WallMs(time.time_ns() // 1_000_000), None
+    def _turn(self, watched: Watched, state: State) -> None:
+        watched.state, watched.since, watched.due = state, WallMs(time.time_ns() // 1_000_000), None
+        self._turned()
 
 
 def check_restart(spark: Any, writer: Any, restart: Any) -> None:
