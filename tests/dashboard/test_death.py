@@ -54,7 +54,7 @@ def test_the_end_of_its_line_is_looked_into_at_once() -> None:
     supervisor = Supervisor(told.append, lambda watched: None, lambda text: None, turned.set)
     supervisor.watch("books", query)
     query.isActive = False
-    supervisor.stir()
+    supervisor.stirred.set()
     assert turned.wait(PATIENCE_S)
     wait_until(lambda: told, "what the controller is told")
     supervisor.close()

@@ -26,7 +26,7 @@ KINDS = {
     ".svg": "image/svg+xml",
     ".json": "application/json",
 }
-LOOK_S = 0.2  # between two looks at the journal, whose writer commits twice a second
+LOOK_S = 0.1  # between two looks at the journal, whose writer commits twice a second
 TELL_S = 0.25  # between two messages to one page, at least
 STEP_S = 0.05  # between two looks at whether there is something to tell
 ALIVE_S = 5.0  # after which a page hears that nothing is new

@@ -29,7 +29,7 @@ class Queries:
         else:
             self._batches = LongBatches(spark, plane.status, plane.post, plane.note, hang_after_ms)
             self.supervisor = Supervisor(plane.post, self._batches, turned=plane.turned)
-            plane.on_end = self.supervisor.stir
+            plane.on_end = self.supervisor.stirred.set
 
     @property
     def hanging(self) -> Mapping[Run, str]:

@@ -2,6 +2,7 @@
 
 import random
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from headway.testing import VirtualInput, VirtualQuery, VirtualWorld
 from headway_lab.experiments.dashboard.browser import page_at
 from headway_lab.workloads.wall_clock import now_ms
 
-DRAW, TOLD, COST = "dashboard-draw", "dashboard-told", "dashboard-cost"
+DRAW, TOLD, COST, DIED = "dashboard-draw", "dashboard-told", "dashboard-cost", "dashboard-deaths"
 FRAMES, DECISIONS = 60, 40
 SHOWN_S = 20  # of virtual time in a journal
 # Another stretch of the table in every frame, so that no cell of it stays as it was. What follows the page's own drawing in
@@ -75,17 +76,39 @@ def told(queries: int, seed: int) -> dict[str, Any]:
         journal = Journal(path)
         try:
             name = page.locator(".inside .row").first.get_attribute("data-query")
-            for number in range(DECISIONS):
-                time.sleep(chance.uniform(0.6, 1.4))
-                word, at = f"mark {number} of {seed}", now_ms()
-                answer = Wait(200 + number, word)
-                journal.append(
-                    Entry(WallMs(at), PatienceView(), answer, answer, "set", "patience", f"{name}/rows", "Quantile()")
-                )
-                waits.append(float(page.evaluate(SEEN, word)) - at)
+            with _company(journal, queries, seed):
+                for number in range(DECISIONS):
+                    time.sleep(chance.uniform(0.6, 1.4))
+                    word, at = f"mark {number} of {seed}", now_ms()
+                    journal.append(_decided(at, str(name), 200 + number, word))
+                    waits.append(float(page.evaluate(SEEN, word)) - at)
         finally:
             journal.close()
     return {"median_ms": round(median(waits), 1), "worst_ms": round(max(waits), 1), "decisions": len(waits)}
+
+
+@contextmanager
+def _company(journal: Journal, queries: int, seed: int) -> Iterator[None]:
+    """Decisions about other queries meanwhile: a quiet journal commits at once, one in use pauses between two commits."""
+    over, chance = threading.Event(), random.Random(f"company {seed}")
+
+    def decide() -> None:
+        while not over.wait(chance.uniform(0.01, 0.09)):
+            name = f"query-{chance.randrange(1, queries):04}"
+            journal.append(_decided(now_ms(), name, chance.randrange(100, 900), "others are decided about, too"))
+
+    thread = threading.Thread(target=decide, name="headway-company", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _decided(at: int, query: str, wait_ms: int, because: str) -> Entry:
+    answer = Wait(wait_ms, because)
+    return Entry(WallMs(at), PatienceView(), answer, answer, "set", "patience", f"{query}/rows", "Quantile()")
 
 
 @contextmanager
