@@ -14,6 +14,7 @@ from headway import pipeline
 from headway.cli import arguments, screen
 from headway.cli.watch import StatusTable
 from headway.errors import HeadwayError, QueryFailed, SettingError
+from headway.model.secrets import without_secrets
 from headway.policy.load import order_policy
 
 
@@ -98,4 +99,4 @@ def _watch(watch: StatusTable, seconds: float | None) -> None:
 def first_line(error: BaseException) -> str:
     """Spark's errors bring their whole plan along; the first line says what it is about."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else "no reason given"
+    return without_secrets(lines[0]) if lines else "no reason given"

@@ -21,6 +21,7 @@ from headway.loop.journal_rows import Item, JournalRows, moment, write_note
 from headway.loop.kernel import Entry
 from headway.loop.questions.order import NAME as ORDER
 from headway.model.message import BatchSeen
+from headway.model.secrets import without_secrets
 from headway.model.time import WallMs
 from headway.model.view import QueryView
 
@@ -55,7 +56,7 @@ class Journal:
 
     def note(self, at: WallMs, query: str, text: str) -> None:
         """Written at once: notes are rare, and somebody waits for them. That a query has died is one."""
-        self._backlog.put(("note", (at, query, text)))
+        self._backlog.put(("note", (at, query, without_secrets(text))))
         self._pause.set()
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from headway.errors import HeadwayError, QueryFailed, aloud
 from headway.loop.trouble import says
 from headway.model.message import Failed
+from headway.model.secrets import without_secrets
 from headway.spark.batches import LongBatches, Run
 from headway.spark.lease import Leases
 from headway.spark.plane import Plane
@@ -54,7 +55,7 @@ class Queries:
             self.plane.post(Failed(name, says(error)))
         if (query := self.handles.get(name)) is not None:
             for trouble in stopped({name: query}).values():
-                aloud(str(trouble))
+                aloud(without_secrets(str(trouble)))
 
 
 def stopped(queries: Mapping[str, Any]) -> dict[str, Exception]:
