@@ -80,6 +80,14 @@ def _routes(glance: Glance, files: dict[str, tuple[bytes, str]]) -> "FastAPI":
             return Response("too many pages are open", 429)
         return StreamingResponse(_news(desk, glance, streams), media_type="text/event-stream")
 
+    @app.get("/spark")
+    async def spark(query: str, batch: int) -> Response:
+        try:
+            place = await run_in_threadpool(desk.in_spark, query, batch)
+        except HeadwayError as error:
+            return Response(str(error), 404, media_type="text/plain; charset=utf-8")
+        return Response("", 302, {"location": place})
+
     @app.get("/metrics")
     async def metrics() -> Response:
         text = await run_in_threadpool(exposition, glance)
@@ -117,8 +125,8 @@ def _add_answers(app: "FastAPI", desk: PageDesk) -> None:
         return await answered(desk.timeline, since, upto)
 
     @app.get("/api/query")
-    async def query(name: str) -> Response:
-        return await answered(desk.query, name)
+    async def query(name: str, since: int | None = None, upto: int | None = None) -> Response:
+        return await answered(desk.query, name, since, upto)
 
     @app.get("/api/story")
     async def story(name: str, window: int | None = None) -> Response:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from headway.dashboard.book import Book, QueryBook, ended_as
+from headway.dashboard.spark_link import statistics
 from headway.dashboard.windows import quantiles
 from headway.dashboard.words import readable
 from headway.model.columns import Columns
@@ -173,6 +174,4 @@ def _error(book: QueryBook, status: QueryStatus | None) -> str:
 
 
 def _link(status: QueryStatus | None, ui: str) -> str:
-    if status is None or status.run is None or not ui.startswith(("http://", "https://")):
-        return ""
-    return f"{ui.rstrip('/')}/StreamingQuery/statistics/?id={status.run}"
+    return "" if status is None else statistics(ui, status.run)
