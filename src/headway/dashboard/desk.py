@@ -108,18 +108,18 @@ class PageDesk:
             case = late_window.case_of(self._file, name, worst[0].end if end is None else end)
             return {"end": case.window.end, "lines": list(story(self._file, case)), "worst": told}
 
-    def _stretch(self, book: QueryBook, since: int | None, upto: int) -> query_page.Stretch:
+    def _stretch(self, book: QueryBook, since: int | None, upto: int) -> query_page.QueryStretch:
         since = upto - QUERY_SPAN_MS if since is None else since
         if not 0 < upto - since <= MOST_QUERY_SPAN_MS:
             raise SettingError("since", since, f"a moment before `upto`, by {MOST_QUERY_SPAN_MS // 3_600_000} hours at most")
         file, name = self._file, book.name
         found = file.batch_lines("query = ? and at between ? and ? order by at, id", (name, since, upto), MOST_BARS)
         if not found or book.view is None:
-            return query_page.Stretch(found, [])
+            return query_page.QueryStretch(found, [])
         earlier = file.batch_lines("query = ? and at < ? order by at desc, id desc", (name, found[0].at), 1)
         before = earlier[0].watermark or EventMs(0) if earlier else None
         patience_ms = late_window.patience_of(file, name, book.view)
-        return query_page.Stretch(found, windows_in(found, book.view.deadlines, patience_ms, before))
+        return query_page.QueryStretch(found, windows_in(found, book.view.deadlines, patience_ms, before))
 
     def _windows(self, batches: list[BatchLine]) -> list[tuple[str, WindowOut]]:
         found = list[tuple[str, WindowOut]]()

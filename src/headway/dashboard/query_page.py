@@ -20,16 +20,18 @@ BUCKETS = 40  # of the histogram of delays
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class QueryStretch:
     """What a query did in some stretch of time."""
 
     batches: list[BatchLine]
     windows: list[WindowOut]
 
 
-def query_page(book: QueryBook, delays: Mapping[str, Mapping[str, Any]], stretch: Stretch | None = None) -> dict[str, Any]:
+def query_page(
+    book: QueryBook, delays: Mapping[str, Mapping[str, Any]], stretch: QueryStretch | None = None
+) -> dict[str, Any]:
     """Series of one query, the newest unless a `stretch` is given; `delays` by input, see `delays_of`."""
-    shown = Stretch(list(book.batches), list(book.windows)) if stretch is None else stretch
+    shown = QueryStretch(list(book.batches), list(book.windows)) if stretch is None else stretch
     windows, batches = shown.windows, shown.batches
     view = book.view
     return {
