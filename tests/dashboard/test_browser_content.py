@@ -103,9 +103,11 @@ def test_the_page_of_a_query_scrolls_back_and_shows_a_batch(browser: Any, site: 
         assert int(batch) in {b["batch"] for b in told["batches"]}
         link = page.locator(".picked a.spark").get_attribute("href")
         assert link == f"/spark?query=books&batch={batch}"
+        before = page.locator(".stretch").inner_text()
         page.keyboard.press("[")
-        page.wait_for_function("said => document.querySelector('.stretch').textContent !== said",
-                               arg=page.locator(".stretch").inner_text())  # fmt: skip
+        page.wait_for_function("said => document.querySelector('.stretch').textContent !== said", arg=before)
+        earlier = PageDesk(glance).query("books", upto - 27_000, upto - 12_000)["batches"]
+        assert clock(earlier[0]["at"])[:8] in page.locator(".stretch").inner_text()
 
 
 def test_bars_are_chosen_by_keys_and_lead_to_spark(browser: Any, site: tuple[str, Glance]) -> None:

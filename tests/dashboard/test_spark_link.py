@@ -22,7 +22,8 @@ def said(number: int, batch: int, run: str = "r-1", query: str = "q-1") -> dict[
     return {"id": number, "description": f"books<br/>id = {query}<br/>runId = {run}<br/>batch = {batch}"}
 
 
-EXECUTIONS = [said(3, 7), said(4, 7), said(5, 8), said(6, 7, query="q-2"), said(9, 7, "r-2"), {"id": 10}]
+AGAIN, OTHER = said(9, 7, "r-2"), said(6, 7, query="q-2")
+EXECUTIONS: list[dict[str, object]] = [said(3, 7), said(4, 7), said(5, 8), OTHER, AGAIN, {"id": 10}]
 
 
 @pytest.fixture

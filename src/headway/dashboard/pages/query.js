@@ -7,7 +7,7 @@ import { known, now, onNews, togglePin } from "/state.js";
 import { bytes, clock, count, hour, lasting, percent } from "/words.js";
 
 export function queryPage(place, { name, given }) {
-  let told = null, busy = false, seen = -1, upto = Number(given.get("to")) || null, span = Number(given.get("span")) || 120000, window_ = given.get("window"), story = null;
+  let told = null, busy = false, again = false, seen = -1, upto = Number(given.get("to")) || null, span = Number(given.get("span")) || 120000, window_ = given.get("window"), story = null;
   const title = el("h1"), state = el("span", { class: "badge" }), pin = el("button", { type: "button", class: "pin big", "aria-label": "Pin", onclick: () => { togglePin(name); heading(); } });
   const spark = el("a", { class: "button", target: "_blank", rel: "noopener noreferrer", text: "Spark's own page ↗", hidden: true });
   const facts = el("dl", { class: "facts" }), failure = el("p", { class: "trouble", hidden: true });
@@ -48,7 +48,7 @@ export function queryPage(place, { name, given }) {
   }
 
   async function load() {
-    if (busy) return;
+    if (busy) { again = true; return; } // what was asked for meanwhile is asked next
     busy = true;
     try {
       told = await ask("query", { name, since: upto === null ? null : Math.round(upto - span), upto: upto === null ? null : Math.round(upto) });
@@ -57,6 +57,7 @@ export function queryPage(place, { name, given }) {
       if (story === null) await tell();
     } catch (error) { failure.hidden = false; put(failure, error.message); }
     busy = false;
+    if (again) { again = false; await load(); }
   }
 
   async function tell() {
