@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test fast lint types docs check jar matrix trial bench claims clean
+.PHONY: help install demo test fast lint types docs pictures check jar matrix trial bench claims clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ types: $(STAMP) ## mypy --strict, of tests, tools and examples too
 
 docs: $(STAMP) ## the site of the docs, in build/site; a dead link fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+pictures: $(STAMP) ## the pictures of the dashboard in the docs, anew (needs a Chromium)
+	$(BIN)/python tools/pictures.py
 
 check: lint types docs ## what needs no tests
 

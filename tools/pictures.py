@@ -1,7 +1,7 @@
 """The pictures of the dashboard in `docs/pictures`, taken anew: simulated journals, looked at by a real Chromium.
 
-python tools/pictures.py                       # all but the page of approximate queries
-python tools/pictures.py --approximate RUN.db  # that one too, out of the journal of a run with `rt.approximate`
+python tools/pictures.py                       # `make pictures`
+python tools/pictures.py --approximate RUN.db  # that of sampled queries out of the journal of a run with `rt.approximate`
 """
 
 import argparse
@@ -12,6 +12,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from dashboard.browsers import chromium, looking  # noqa: E402 - the tests know how to start a browser
+from dashboard.worlds import write_sampled  # noqa: E402
 from headway.dashboard.app import Watcher, application  # noqa: E402
 from headway.dashboard.desk import PageDesk  # noqa: E402
 from headway.dashboard.glance import Glance  # noqa: E402
@@ -27,11 +29,14 @@ from headway.errors import HeadwayError  # noqa: E402
 from headway.fleet.node.app import Listening, NodeServer  # noqa: E402
 from headway.loop.journal import Journal  # noqa: E402
 from headway.model.deadline import Grid  # noqa: E402
+from headway.model.message import BatchSeen  # noqa: E402
+from headway.model.view import QueryView  # noqa: E402
 from headway.policy.order import Klink  # noqa: E402
 from headway.policy.patience import Quantile  # noqa: E402
 from headway.testing import VirtualInput, VirtualQuery, VirtualWorld  # noqa: E402
 
 PICTURES = ROOT / "docs/pictures"
+LEARNS = "orders-by-shop"  # how late its rows are
 BEGAN = 1_794_825_300_000
 LAPTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 JOBS = (
@@ -42,9 +47,18 @@ JOBS = (
 )  # fmt: skip
 
 
+class GrowingJournal(Journal):
+    """A journal in which the state of one query grows, as that of a join without a time limit does."""
+
+    def batch(self, seen: BatchSeen, view: QueryView) -> None:
+        if seen.query == LEARNS:
+            seen = replace(seen, state_rows=4_000 + 130 * seen.batch, state_bytes=1_200_000 + 41_000 * seen.batch)
+        super().batch(seen, view)
+
+
 def runtime(path: Path) -> None:
     """Four minutes of two dozen queries on two cores, one of them heavy from the third minute on."""
-    journal = Journal(path)
+    journal = GrowingJournal(path)
     world = VirtualWorld(Klink(), slots=2, cores=2, spread=0.35, seed=4, journal=journal)
     world.clock.at = BEGAN
     for number, name in enumerate(JOBS):
@@ -116,14 +130,13 @@ def picture(
 def of_runtime(browser: Any, path: Path) -> None:
     with served(path) as (address, glance):
         desk = PageDesk(glance)
-        worst = max(glance.rows(), key=lambda row: row["p99_ms"] if row["name"] != "customer-history" else 0)["name"]
-        at = desk.story(worst, None)["end"]
+        at = desk.story(LEARNS, None)["end"]
         picture(browser, address, "queries")
         picture(browser, address, "queries-dark", scheme="dark")
         picture(browser, address, "queries-phone", view=PHONE)
         picture(browser, f"{address}/#/timeline?to={at + 4_000}&span=9000", "timeline", height=370)
-        picture(browser, f"{address}/#/query/{worst}", "query", height=2_080)
-        picture(browser, f"{address}/#/query/{worst}", "query-phone", view=PHONE, scheme="dark")
+        picture(browser, f"{address}/#/query/{LEARNS}", "query", height=2_400)
+        picture(browser, f"{address}/#/query/{LEARNS}", "query-phone", view=PHONE, scheme="dark")
         picture(browser, f"{address}/#/decisions", "decisions")
 
 
@@ -175,9 +188,11 @@ def main() -> None:
         with served(Path(folder) / "orchestrator.db") as (address, _):
             picture(browser, f"{address}/#/fleet", "fleet", height=1_300)
         of_area(browser, Path(folder) / "wide-area.db")
-        if wanted.approximate is not None:
-            with served(wanted.approximate) as (address, _):
-                picture(browser, f"{address}/#/approximate", "approximate")
+        sampled = Path(folder) / "sampled.db"
+        if wanted.approximate is None:
+            write_sampled(sampled, 240)
+        with served(wanted.approximate or sampled) as (address, _):
+            picture(browser, f"{address}/#/approximate", "approximate", height=1_120)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,19 @@ from pathlib import Path
 import numpy as np
 
 from headway.loop.journal import Journal
+from headway.loop.kernel import Entry
 from headway.model.deadline import Grid
+from headway.model.sampling import StreamView
+from headway.model.time import WallMs
 from headway.policy.adaptation import Wasp
 from headway.policy.order import Klink
 from headway.policy.patience import Quantile
+from headway.policy.sampling import Aion
+from headway.sim.fleet.world import FleetTimes, FleetWorld
 from headway.sim.wan.truth import AreaTruth
 from headway.sim.wan.world import WanWorld
 from headway.testing import VirtualInput, VirtualQuery, VirtualWorld
+from headway_lab.experiments.fleet import cases, run
 from model.areas import MB, area, chain, running
 
 BEGAN = 1_794_825_300_000  # 2026-11-16, at a full minute
@@ -48,3 +54,27 @@ def write_area(path: Path) -> WanWorld:
     world.run()
     journal.close()
     return world
+
+
+def write_sampled(path: Path, seconds: int = 60) -> None:
+    """One query, of whose rows a part is taken: Aion is asked every six seconds, and the values spread more and more."""
+    write(path, ["books"], seconds)
+    policy, journal = Aion(error=0.05), Journal(path)
+    for number, at in enumerate(range(BEGAN + 6_000, BEGAN + 1000 * seconds, 6_000)):
+        seen = StreamView(
+            600, 3_000, 3_000, known=20, rows=60_000.0, rows_sd=300.0, delay_ms=60.0, delay_sd_ms=20.0, longest_ms=100.0,
+            delays=((20.0, 0.3), (60.0, 0.8), (100.0, 1.0)), value_mean=10.0, value_sd=4.0 + number,
+        )  # fmt: skip
+        said = policy.decide(seen)
+        journal.append(
+            Entry(WallMs(at), seen, said, said, "set", "sampling", "books/books-rows", "Aion(error=0.05, confidence=0.95)")
+        )
+    journal.close()
+
+
+def write_fleet(path: Path) -> None:
+    """Eight minutes of three nodes, of which some get more load than the others after five."""
+    case, journal = cases.FleetCase(rates="variable", minutes=8, nodes=3, computations=30), Journal(path)
+    times = FleetTimes(status_ms=1000 * case.status_s)
+    FleetWorld(cases.engine(case, 1), run.ARMS["prediction-rings"]().policy, journal, times, case.sight, 1).run(480_000)
+    journal.close()

@@ -8,6 +8,7 @@ from typing import Any
 
 from headway.advice.history import JobHistory, PlanFacts, ProgressReport, SourceProgress, StateProgress, StreamHistory
 from headway.errors import HeadwayError
+from headway.model.secrets import without_secrets
 
 _EVENT = "org.apache.spark.sql.streaming.StreamingQueryListener$"
 _NOTHING = HeadwayError(
@@ -66,7 +67,7 @@ class JobReader:
     def died(self, id_: str, name: str | None, error: str | None) -> None:
         self._named(id_, name)
         if error:
-            self._errors[id_] = " ".join(error.split())[:300]
+            self._errors[id_] = without_secrets(" ".join(error.split()))[:300]
 
     def seen_until(self, at: int) -> None:
         self._until = max(at, self._until)

@@ -26,7 +26,7 @@ KINDS = {
     ".svg": "image/svg+xml",
     ".json": "application/json",
 }
-LOOK_S = 0.2  # between two looks at the journal, whose writer commits twice a second
+LOOK_S = 0.1  # between two looks at the journal, whose writer commits twice a second
 TELL_S = 0.25  # between two messages to one page, at least
 STEP_S = 0.05  # between two looks at whether there is something to tell
 ALIVE_S = 5.0  # after which a page hears that nothing is new
@@ -80,6 +80,14 @@ def _routes(glance: Glance, files: dict[str, tuple[bytes, str]]) -> "FastAPI":
             return Response("too many pages are open", 429)
         return StreamingResponse(_news(desk, glance, streams), media_type="text/event-stream")
 
+    @app.get("/spark")
+    async def spark(query: str, batch: int) -> Response:
+        try:
+            place = await run_in_threadpool(desk.in_spark, query, batch)
+        except HeadwayError as error:
+            return Response(str(error), 404, media_type="text/plain; charset=utf-8")
+        return Response("", 302, {"location": place})
+
     @app.get("/metrics")
     async def metrics() -> Response:
         text = await run_in_threadpool(exposition, glance)
@@ -117,8 +125,8 @@ def _add_answers(app: "FastAPI", desk: PageDesk) -> None:
         return await answered(desk.timeline, since, upto)
 
     @app.get("/api/query")
-    async def query(name: str) -> Response:
-        return await answered(desk.query, name)
+    async def query(name: str, since: int | None = None, upto: int | None = None) -> Response:
+        return await answered(desk.query, name, since, upto)
 
     @app.get("/api/story")
     async def story(name: str, window: int | None = None) -> Response:

@@ -67,6 +67,8 @@ class Book:
         self.target_ms, self.edges_ms = target_ms, edges_ms
         self.queries: dict[str, QueryBook] = {}
         self.decisions: Counter[str] = Counter()
+        self.choices: Counter[str] = Counter()  # of a fleet, by kind: start, move, refuse
+        self.changes: Counter[tuple[str, str]] = Counter()  # of a wide area, by pipeline and kind: keep, reassign, ...
         self.notes: deque[NoteLine] = deque(maxlen=MOST_NOTES)
         self.at = WallMs(0)  # of the newest line
         self.slots = 0
@@ -106,9 +108,12 @@ class Book:
             self.policy = line.policy or self.policy
         elif line.question in ("request", "placement"):
             self.fleet = True
+            told = None if line.decided is None else told_of(line.decided)
+            self.choices.update(type(choice).__name__.lower() for choice in getattr(told, "choices", ()))
             return
         elif line.question == "adaptation":  # of a pipeline, whose pieces are queries of others
             self.area = True
+            self.changes[line.scope, line.kind] += 1
             return
         if not line.query or (line.question == "order" and line.kind != "grant"):
             return

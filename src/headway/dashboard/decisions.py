@@ -41,7 +41,7 @@ def page(file: JournalFile, book: Book, wanted: dict[str, str]) -> dict[str, Any
     ends = file.all("select at from entries where id in (?, ?) order by id", (first, last))
     span = [row[0] for row in ends] or [0, 0]
     return {
-        "lines": [plain(line, effect(file, book, line)) for line in found],
+        "lines": [_told(file, book, line) for line in found],
         "first": first, "last": last, "from": span[0], "to": span[-1],
         "more": bool(found) and found[-1].id > first,
     }  # fmt: skip
@@ -76,11 +76,17 @@ def plain(line: DecisionLine, came_of_it: str) -> dict[str, Any]:
     return told | {"because": readable(line.because), "effect": came_of_it}
 
 
-def effect(file: JournalFile, book: Book, line: DecisionLine) -> str:
-    """What was seen after a decision, in words; nothing where nothing was."""
+def _told(file: JournalFile, book: Book, line: DecisionLine) -> dict[str, Any]:
+    """One decision, with the batch that it led to."""
+    batch = batch_of(file, line) if line.kind == "grant" else None
+    return plain(line, effect(file, book, line, batch)) | {"batch": None if batch is None else batch.batch}
+
+
+def effect(file: JournalFile, book: Book, line: DecisionLine, batch: BatchLine | None) -> str:
+    """What was seen after a decision, in words; nothing where nothing was. `batch`: that it led to."""
     match line.question:
         case "order" if line.kind == "grant":
-            return _of_grant(file, book, line)
+            return _of_grant(file, book, line, batch)
         case "patience" | "sampling" | "slack":
             return _of_wait(file, line)
         case "placement":
@@ -88,8 +94,7 @@ def effect(file: JournalFile, book: Book, line: DecisionLine) -> str:
     return ""
 
 
-def _of_grant(file: JournalFile, book: Book, line: DecisionLine) -> str:
-    batch = batch_of(file, line)
+def _of_grant(file: JournalFile, book: Book, line: DecisionLine, batch: BatchLine | None) -> str:
     if batch is None:
         return "no batch of it yet"
     said = f"batch {batch.batch} took {lasting(batch.took_ms)} for {batch.rows:,} rows"

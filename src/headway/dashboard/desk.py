@@ -13,6 +13,7 @@ from headway.dashboard.glance import Glance
 from headway.dashboard.lines import BatchLine, WindowOut
 from headway.dashboard.reading import JournalFile, id_at
 from headway.dashboard.rows import plain, row_of
+from headway.dashboard.spark_link import batch_page
 from headway.dashboard.story import story
 from headway.dashboard.windows import windows_in
 from headway.dashboard.words import hour
@@ -20,6 +21,7 @@ from headway.errors import HeadwayError, SettingError
 from headway.model.time import EventMs
 
 SPAN_MS, MOST_SPAN_MS, MOST_BARS = 20_000, 3_600_000, 4_000
+QUERY_SPAN_MS, MOST_QUERY_SPAN_MS = 120_000, 86_400_000
 LONGEST_BATCH_MS = 60_000  # a batch that ended so long after a stretch is not looked for in it
 WORST = 8
 
@@ -57,7 +59,15 @@ class PageDesk:
                 "lanes": 1 + max((bar.lane for bar in made), default=-1), "first": None if oldest is None else oldest[0],
             }  # fmt: skip
 
-    def query(self, name: str) -> dict[str, Any]:
+    def in_spark(self, name: str, batch: int) -> str:
+        """Where Spark's own pages show this batch. Spark is asked without the lock: it may take its time."""
+        with self._lock:
+            self._known(name)
+            ui, status = self.glance.ui, self.glance.statuses.get(name)
+        return batch_page(ui, status, batch)
+
+    def query(self, name: str, since: int | None = None, upto: int | None = None) -> dict[str, Any]:
+        """One query: its newest batches, or those of a stretch."""
         with self._lock:
             book = self._known(name)
             inputs = [] if book.view is None else [i.name for i in book.view.inputs]
@@ -65,7 +75,10 @@ class PageDesk:
             row = plain(row_of(book, self.glance.statuses.get(name), self.glance.now, self.glance.ui))
             notes = self._file.note_lines("query = ? order by id desc", (name,), 50)
             told = [{"at": note.at, "text": note.text} for note in notes]
-            return self.glance.head() | {"row": row, "notes": told} | query_page.query_page(book, delays)
+            stretch = None if upto is None else self._stretch(book, since, upto)
+            oldest = self._file.one("select at from batches where query = ? order by at limit 1", (name,))
+            more = {"row": row, "notes": told, "first": None if oldest is None else oldest[0]}
+            return self.glance.head() | more | query_page.query_page(book, delays, stretch)
 
     def decisions(self, wanted: dict[str, str]) -> dict[str, Any]:
         with self._lock:
@@ -74,7 +87,7 @@ class PageDesk:
     def approximate(self) -> dict[str, Any]:
         with self._lock:
             books = [book for _, book in sorted(self._book.queries.items()) if book.sampled]
-            return self.glance.head() | {"inputs": approximate_page.approximate_page(books)}
+            return self.glance.head() | {"inputs": approximate_page.approximate_page(self._file, books)}
 
     def fleet(self, before: int | None) -> dict[str, Any]:
         with self._lock:
@@ -94,6 +107,19 @@ class PageDesk:
                 return {"lines": [], "worst": []}
             case = late_window.case_of(self._file, name, worst[0].end if end is None else end)
             return {"end": case.window.end, "lines": list(story(self._file, case)), "worst": told}
+
+    def _stretch(self, book: QueryBook, since: int | None, upto: int) -> query_page.QueryStretch:
+        since = upto - QUERY_SPAN_MS if since is None else since
+        if not 0 < upto - since <= MOST_QUERY_SPAN_MS:
+            raise SettingError("since", since, f"a moment before `upto`, by {MOST_QUERY_SPAN_MS // 3_600_000} hours at most")
+        file, name = self._file, book.name
+        found = file.batch_lines("query = ? and at between ? and ? order by at, id", (name, since, upto), MOST_BARS)
+        if not found or book.view is None:
+            return query_page.QueryStretch(found, [])
+        earlier = file.batch_lines("query = ? and at < ? order by at desc, id desc", (name, found[0].at), 1)
+        before = earlier[0].watermark or EventMs(0) if earlier else None
+        patience_ms = late_window.patience_of(file, name, book.view)
+        return query_page.QueryStretch(found, windows_in(found, book.view.deadlines, patience_ms, before))
 
     def _windows(self, batches: list[BatchLine]) -> list[tuple[str, WindowOut]]:
         found = list[tuple[str, WindowOut]]()

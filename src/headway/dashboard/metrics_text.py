@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from headway.dashboard.book import QueryBook
+from headway.dashboard.metrics_away import of_areas, of_fleet
 from headway.dashboard.rows import WatchedRow
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class JournalCollector:
 
     def collect(self) -> Iterator[Any]:
         with self._glance.lock:
-            families = [*self._of_runtime(), *self._of_queries()]
+            families = [*self._of_runtime(), *self._of_queries(), *of_fleet(self._glance), *of_areas(self._glance)]
         yield from families
 
     def _of_runtime(self) -> Iterator[Any]:

@@ -1,23 +1,38 @@
 """The page of one query: where it stands, how its windows came out, what its batches cost, how late its rows are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from headway.dashboard.book import QueryBook, told_of
+from headway.dashboard.lines import BatchLine, WindowOut
 from headway.dashboard.reading import JournalFile
 from headway.dashboard.windows import cumulated
 from headway.estimate.tail import EDGES, Tail
 from headway.model.patience import PatienceView
 from headway.model.sampling import StreamView
+from headway.model.view import QueryView
 
+AROUND = 6  # windows whose progress is shown
 BUCKETS = 40  # of the histogram of delays
 
 
-def query_page(book: QueryBook, delays: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Series of one query; `delays` by input, see `delays_of`."""
-    windows, batches = list(book.windows), list(book.batches)
+@dataclass(frozen=True, slots=True)
+class QueryStretch:
+    """What a query did in some stretch of time."""
+
+    batches: list[BatchLine]
+    windows: list[WindowOut]
+
+
+def query_page(
+    book: QueryBook, delays: Mapping[str, Mapping[str, Any]], stretch: QueryStretch | None = None
+) -> dict[str, Any]:
+    """Series of one query, the newest unless a `stretch` is given; `delays` by input, see `delays_of`."""
+    shown = QueryStretch(list(book.batches), list(book.windows)) if stretch is None else stretch
+    windows, batches = shown.windows, shown.batches
     view = book.view
     return {
         "windows": [
@@ -44,7 +59,27 @@ def query_page(book: QueryBook, delays: Mapping[str, Mapping[str, Any]]) -> dict
         else [{"period_ms": g.period_ms, "offset_ms": g.offset_ms} for g in view.deadlines.grids],
         "announced": None if view is None else view.announced or None,
         "swept": None if view is None else view.swept or None,
+        "progress": [] if view is None or not view.swept else list(_progress(view, book.patience_ms(batch_at(book)))),
     }
+
+
+def batch_at(book: QueryBook) -> int:
+    """When its newest batch was done."""
+    return book.batches[-1].at if book.batches else 0
+
+
+def _progress(view: QueryView, patience_ms: int) -> Iterator[dict[str, Any]]:
+    """The windows around the watermark: what came out last, what is announced, and how far those are that are open."""
+    known = [i.frontier for i in view.inputs if i.frontier is not None and not i.idle]
+    frontier = min(known, default=None)
+    end = view.deadlines.upto(view.swept)
+    for _ in range(AROUND):
+        following = view.deadlines.after(end)
+        state = "out" if end <= view.swept else "announced" if end <= view.announced else "open"
+        begins = end - view.deadlines.period_ms
+        read = None if frontier is None else min(1.0, max(0.0, (frontier - begins) / max(1, end - begins)))
+        yield {"end": end, "due": end + patience_ms, "state": state, "read": 1.0 if state == "out" else read}
+        end = following
 
 
 def _input(book: QueryBook, name: str, view: Any, delays: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -87,8 +122,21 @@ def histogram_of(seen: Any) -> list[tuple[float, float, float]]:
             return _binned(EDGES, np.sum(tails, axis=0)) if tails else []
         case StreamView(delays=delays) if len(delays) > 1:
             ms, share = np.array(delays).T
-            return _binned(ms, np.diff(share, prepend=0.0))
+            weights = np.diff(share, prepend=0.0)
+            return _own_bins(ms, weights) or _binned(ms, weights)
     return []
+
+
+def _own_bins(edges: Any, weights: Any) -> list[tuple[float, float, float]] | None:
+    """The bins themselves, where they are few enough to be seen."""
+    held = np.flatnonzero(weights)
+    if not len(held) or held[-1] >= BUCKETS:
+        return None
+    low = np.concatenate([[0.0], edges])
+    shares = weights / weights.sum()
+    return [
+        (float(low[n]), float(edges[n]), float(shares[n])) for n in range(held[-1] + 1) if edges[n] > low[n] or shares[n]
+    ]
 
 
 def _binned(edges: Any, weights: Any) -> list[tuple[float, float, float]]:

@@ -61,7 +61,7 @@ class JournalFile(JournalReader):
 
     def decision_lines(self, where: str, arguments: Sequence[Any], most: int, told: bool = False) -> list[DecisionLine]:
         """With `told`, the decisions themselves where their kind does not say all."""
-        more = ", case when question not in ('order', 'request', 'placement', 'adaptation') then decided end" if told else ""
+        more = ", case when question not in ('order', 'request', 'adaptation') then decided end" if told else ""
         rows = self.all(f"select {_DECISION}{more} from entries where {where} limit {int(most)}", arguments)
         return [DecisionLine(*row) for row in rows]
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from headway.dashboard.book import Book, QueryBook, ended_as
+from headway.dashboard.spark_link import statistics
 from headway.dashboard.windows import quantiles
 from headway.dashboard.words import readable
 from headway.model.columns import Columns
@@ -68,7 +69,8 @@ class WatchedRow:
 
 
 def row_of(book: QueryBook, status: QueryStatus | None, now: int, ui: str = "") -> WatchedRow:
-    """The row of one query; without a status, by the journal alone."""
+    """The row of one query; without a status, or where that is older than its death, by the journal alone."""
+    status = None if _died_since(book, status) else status
     view, last, windows = book.view, book.batches[-1] if book.batches else None, list(book.windows)
     p50, p99 = quantiles([w.latency_ms for w in windows[-RECENT:]], (0.5, 0.99))
     state, since = _state(book, status)
@@ -112,6 +114,13 @@ def urgency(row: WatchedRow, now: int) -> tuple[float, ...]:
 
 def _slack(row: WatchedRow, now: int) -> float:
     return float("inf") if row.begin_by is None else row.begin_by - now
+
+
+def _died_since(book: QueryBook, status: QueryStatus | None) -> bool:
+    """The journal tells of its death, the status only of what was before: that is published once a second."""
+    if status is None or status.over or status.state == "restarting" or book.ended is None:
+        return False
+    return ended_as(book) == "failed" and book.ended.at > status.since
 
 
 def _state(book: QueryBook, status: QueryStatus | None) -> tuple[str, int | None]:
@@ -165,6 +174,4 @@ def _error(book: QueryBook, status: QueryStatus | None) -> str:
 
 
 def _link(status: QueryStatus | None, ui: str) -> str:
-    if status is None or status.run is None or not ui.startswith(("http://", "https://")):
-        return ""
-    return f"{ui.rstrip('/')}/StreamingQuery/statistics/?id={status.run}"
+    return "" if status is None else statistics(ui, status.run)

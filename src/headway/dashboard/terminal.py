@@ -95,7 +95,7 @@ class TopScreen(App[None]):
 
     def look(self) -> None:
         """What is new; the cursor stays on its query."""
-        if self.paused:
+        if self.paused or not self.query("#head"):  # it is being closed, and its parts are gone already
             return
         try:
             self.glance.look()

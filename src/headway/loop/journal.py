@@ -21,6 +21,7 @@ from headway.loop.journal_rows import Item, JournalRows, moment, write_note
 from headway.loop.kernel import Entry
 from headway.loop.questions.order import NAME as ORDER
 from headway.model.message import BatchSeen
+from headway.model.secrets import without_secrets
 from headway.model.time import WallMs
 from headway.model.view import QueryView
 
@@ -28,6 +29,7 @@ MOST_WAITING = 10_000  # items, of a few kB: what a disk may be behind; older on
 AT_ONCE = 1_000
 FORGET_EVERY = 10_000
 RETRY_S = 5.0  # after a write that failed
+PAUSE_S = 0.5  # between two commits, when nothing presses
 _COLUMNS = "at, decided, proposed, receipt, slots, memory, views, question, scope, policy, seen"
 
 
@@ -53,7 +55,9 @@ class Journal:
         self._backlog.put(("batch", (seen, sum(i.late_rows for i in view.inputs))))
 
     def note(self, at: WallMs, query: str, text: str) -> None:
-        self._backlog.put(("note", (at, query, text)))
+        """Written at once: notes are rare, and somebody waits for them. That a query has died is one."""
+        self._backlog.put(("note", (at, query, without_secrets(text))))
+        self._pause.set()
 
     def close(self) -> None:
         self._backlog.close()
@@ -73,8 +77,9 @@ class Journal:
                 self._closing.wait(RETRY_S)
                 continue
             # One commit for whatever came in half a second: a commit costs more than the rows in it.
-            if not len(self._backlog):
-                self._pause.wait(0.5)
+            if not len(self._backlog) and not self._backlog.closed:
+                self._pause.wait(PAUSE_S)
+                self._pause.clear()
         if missing := len(self._backlog) + self._backlog.lost:
             self._say("end", f"has been closed, and {missing} decisions, batches and notes are not in it: {self._why}")
         if self._db is not None:

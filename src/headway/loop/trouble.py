@@ -1,6 +1,7 @@
 """What goes wrong with one query, told apart from what goes wrong with all."""
 
 from headway.model.message import Asked, BatchSeen, Failed, Gone, Learnt, Message, Resumed, Stalled, Started, Unreadable
+from headway.model.secrets import without_secrets
 
 
 class QueryTrouble(Exception):
@@ -19,8 +20,13 @@ TRACEBACK = "Traceback (most recent call last):"
 
 
 def says(error: BaseException) -> str:
-    """An error in one line. Spark's bring their whole plan along; their first line says what they are about, unless the
-    user's Python raised: then the end of its traceback does. A first line that ends in a colon only announces the cause."""
+    """An error in one line, without secrets that it echoes: pages, journals and metrics have it from here."""
+    return without_secrets(_says(error))
+
+
+def _says(error: BaseException) -> str:
+    """Spark's errors bring their whole plan along; their first line says what they are about, unless the user's Python
+    raised: then the end of its traceback does. A first line that ends in a colon only announces the cause."""
     text, _, python = str(error).rpartition(TRACEBACK)
     # Frames are indented; what was raised is not.
     lines = [line for line in (python.splitlines() if text else str(error).splitlines()) if line.strip()]
@@ -29,7 +35,7 @@ def says(error: BaseException) -> str:
         return told
     cause = getattr(error, "_cause", None) or error.__cause__  # PySpark has the cause of Java's errors in the former
     if told.endswith(":") and isinstance(cause, BaseException):
-        return says(cause)
+        return _says(cause)
     return f"{type(error).__name__}: {told}" if told else type(error).__name__
 
 

@@ -83,6 +83,7 @@ class Plane:
         self.tails = Tails(self.post)
         self.reports = BatchReports(self.post, self._committed)
         self.inputs: dict[str, Input] = {}
+        self.on_end: Callable[[], None] = lambda: None  # called when a query has ended with its line
         self._showing: Showing | None = None
 
     # ---- for any thread
@@ -99,6 +100,11 @@ class Plane:
     def status(self) -> RuntimeStatus:
         """How things stand, as the controller told it last."""
         return self.supervision.status()
+
+    def turned(self) -> None:
+        """A query has died, or ended: whoever looks at the pages is told now, not at the next second."""
+        if (showing := self._showing) is not None:
+            showing.soon()
 
     def show(self, status: Callable[[], RuntimeStatus], options: Sequence[str]) -> str:
         """Serve pages about all of this; returns where they are."""
@@ -148,6 +154,7 @@ class Plane:
             if query is not None and not query.awaitTermination(2):
                 return False
         self._leases.release_ended()
+        self.on_end()
         return True
 
     def _committed(self, group: str, source: str, offsets: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from headway.errors import HeadwayError, QueryFailed, aloud
 from headway.loop.trouble import says
 from headway.model.message import Failed
+from headway.model.secrets import without_secrets
 from headway.spark.batches import LongBatches, Run
 from headway.spark.lease import Leases
 from headway.spark.plane import Plane
@@ -28,7 +29,8 @@ class Queries:
             self.supervisor = Supervisor(lambda message: None, lambda watched: None)
         else:
             self._batches = LongBatches(spark, plane.status, plane.post, plane.note, hang_after_ms)
-            self.supervisor = Supervisor(plane.post, self._batches)
+            self.supervisor = Supervisor(plane.post, self._batches, turned=plane.turned)
+            plane.on_end = self.supervisor.stirred.set
 
     @property
     def hanging(self) -> Mapping[Run, str]:
@@ -53,7 +55,7 @@ class Queries:
             self.plane.post(Failed(name, says(error)))
         if (query := self.handles.get(name)) is not None:
             for trouble in stopped({name: query}).values():
-                aloud(str(trouble))
+                aloud(without_secrets(str(trouble)))
 
 
 def stopped(queries: Mapping[str, Any]) -> dict[str, Exception]:

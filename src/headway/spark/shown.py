@@ -1,5 +1,7 @@
 """What `rt.dashboard()` starts: the status of the runtime as a file once a second, and a process that shows it.
 
+A query that has died is told of at once.
+
 The pages are served by a process of their own, which reads files and gives way to others: nothing that is asked of it can
 hold up the controller. It ends when this process does, since its input is closed then.
 """
@@ -19,6 +21,7 @@ from headway.loop.published import PublishedStatus
 from headway.model.status import RuntimeStatus
 
 EVERY_S = 1.0
+LEAST_S = 0.1  # between two of them: queries often die together
 START_S = 30.0
 STOP_S = 5.0
 
@@ -28,20 +31,28 @@ class StatusFile:
 
     def __init__(self, status: Callable[[], RuntimeStatus], ui: str, journal: Path) -> None:
         self._status, self._ui, self.place = status, ui, published.place_of(journal)
-        self._over, self._said = threading.Event(), False
+        self._over, self._soon, self._said = threading.Event(), threading.Event(), False
         self._publish()
         self._thread = threading.Thread(target=self._run, name="headway-status", daemon=True)
         self._thread.start()
 
+    def soon(self) -> None:
+        """Something has changed that people wait for."""
+        self._soon.set()
+
     def close(self) -> None:
         self._over.set()
+        self._soon.set()
         self._thread.join(STOP_S)
         with contextlib.suppress(OSError):
             self.place.unlink(missing_ok=True)
 
     def _run(self) -> None:
-        while not self._over.wait(EVERY_S):
-            self._publish()
+        while not self._over.wait(LEAST_S):
+            self._soon.wait(EVERY_S - LEAST_S)
+            self._soon.clear()
+            if not self._over.is_set():
+                self._publish()
 
     def _publish(self) -> None:
         try:
@@ -114,6 +125,11 @@ class Showing:
             if self._process is None or not self._process.running:
                 self._process = DashboardProcess(self._journal, options)
             return self._process.address
+
+    def soon(self) -> None:
+        """Publish the status now, if it is published."""
+        if (file := self._file) is not None:
+            file.soon()
 
     def close(self) -> None:
         for part in (self._process, self._file):

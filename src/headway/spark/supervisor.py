@@ -34,10 +34,15 @@ class Watched:
     began: float = field(default_factory=time.monotonic)
     due: float | None = None  # when to begin again
     restarted: int = 0
+    turned: Callable[[], None] = lambda: None
 
     @property
     def final(self) -> bool:
         return self.state in ("failed", "ended")
+
+    def turn(self, state: State | None) -> None:
+        self.state, self.since, self.due = state, WallMs(time.time_ns() // 1_000_000), None
+        self.turned()
 
 
 class Rounds(Protocol):
@@ -47,13 +52,22 @@ class Rounds(Protocol):
 
 
 class Supervisor:
-    """A thread that asks every query once a second whether it lives: a tenth of a millisecond each."""
+    """A thread that asks every query once a second whether it lives: a tenth of a millisecond each. It asks at once when it
+    is told that one may have died."""
 
-    def __init__(self, tell: Callable[[Message], None], rounds: Rounds, say: Callable[[str], None] = aloud) -> None:
-        self._tell, self._rounds, self._say = tell, rounds, say
+    def __init__(
+        self,
+        tell: Callable[[Message], None],
+        rounds: Rounds,
+        say: Callable[[str], None] = aloud,
+        turned: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`turned` is called whenever a query has died, ended, or runs again; it must not wait."""
+        self._tell, self._rounds, self._say, self._turned = tell, rounds, say, turned
         self._watched: dict[str, Watched] = {}
         self._lock = threading.RLock()
         self._over = threading.Event()
+        self.stirred = threading.Event()  # set it when a query may have died: it is looked at now, not at the next round
         self._restarting: list[threading.Thread] = []
         self._warned: set[str] = set()
         self._thread = threading.Thread(target=self._run, name="headway-supervisor", daemon=True)
@@ -61,7 +75,7 @@ class Supervisor:
 
     def watch(self, name: str, query: Any, again: Callable[[], Any] | None = None, restarts: int = 0) -> None:
         """Look after a query from now on."""
-        watched = Watched(name, query, again, Restarts(restarts), str(query.id), str(query.runId))
+        watched = Watched(name, query, again, Restarts(restarts), str(query.id), str(query.runId), turned=self._turned)
         with self._lock:
             self._watched[name] = watched
 
@@ -87,7 +101,7 @@ class Supervisor:
                 if name in (None, watched.name) and not watched.final:
                     watched.again = watched.due = None
                     if watched.state == "restarting":
-                        _turn(watched, "failed")
+                        watched.turn("failed")
             restarting = self._restarting
         for thread in restarting:  # they stop what they have started
             thread.join(CLOSE_S)
@@ -97,7 +111,7 @@ class Supervisor:
         with self._lock:
             if (watched := self._watched.get(name)) is not None and not watched.final:
                 watched.error = error
-                _turn(watched, "ended" if error is None else "failed")
+                watched.turn("ended" if error is None else "failed")
 
     def failed(self) -> Watched | None:
         """A query that has failed, and is not to be started again."""
@@ -114,18 +128,23 @@ class Supervisor:
                 if watched.state is None and not watched.query.isActive:
                     error = watched.query.exception()
                     if error is None:
-                        _turn(watched, "ended")
+                        watched.turn("ended")
                     else:
                         self._died(watched, error)
 
     def close(self) -> None:
         """Look after no query any more."""
         self._over.set()
+        self.stirred.set()
         self.let_end()
         self._thread.join(CLOSE_S)
 
     def _run(self) -> None:
-        while not self._over.wait(EVERY_S):
+        while not self._over.is_set():
+            self.stirred.wait(EVERY_S)
+            self.stirred.clear()
+            if self._over.is_set():
+                return
             for work in (self.look, self._begin_again, lambda: self._rounds(self.watched())):
                 try:
                     work()
@@ -140,9 +159,9 @@ class Supervisor:
         pause_ms = None if watched.again is None else watched.restarts.pause_ms
         text = f"query {watched.name!r} has failed: {says(error)}"
         if pause_ms is None:
-            _turn(watched, "failed")
+            watched.turn("failed")
         else:
-            _turn(watched, "restarting")
+            watched.turn("restarting")
             watched.due = time.monotonic() + pause_ms / 1000
             text += f"; it is started again in {pause_ms / 1000:g} s, {watched.restarts.used} of {watched.restarts.most}"
         self._say(text)
@@ -175,15 +194,12 @@ class Supervisor:
             if wanted:
                 watched.query, watched.run, watched.began = query, str(query.runId), time.monotonic()
                 watched.restarted += 1
-                watched.state = watched.error = None
+                watched.error = None
+                watched.turn(None)
         if wanted:
             self._say(f"query {watched.name!r} runs again")
         else:  # the runtime was stopped meanwhile
             query.stop()
-
-
-def _turn(watched: Watched, state: State) -> None:
-    watched.state, watched.since, watched.due = state, WallMs(time.time_ns() // 1_000_000), None
 
 
 def check_restart(spark: Any, writer: Any, restart: Any) -> None:

@@ -20,8 +20,8 @@ export function timeTicks(low, high, many) {
   return made;
 }
 
-// marks: [{kind: line|step|dots|bars|h|v, of: [[x, y, tip?, x2?]], class}]
-export function chart(place, { marks, x, y, label }) {
+// marks: [{kind: line|step|dots|bars|h|v, of: [[x, y, tip?, x2?, class?, what it is of]], class}]; `pick` is told what was clicked
+export function chart(place, { marks, x, y, label, pick }) {
   const width = Math.max(240, place.clientWidth || 480), height = 210, left = 56, right = 12, top = 10, bottom = 30;
   const xs = marks.flatMap((m) => (m.kind === "h" ? [] : m.of.flatMap((p) => (p[3] === undefined ? [p[0]] : [p[0], p[3]]))));
   const ys = marks.flatMap((m) => (m.kind === "v" ? [] : m.of.map((p) => p[1])));
@@ -43,7 +43,7 @@ export function chart(place, { marks, x, y, label }) {
   const across = x.time ? timeTicks(low.x, high.x, Math.floor(width / 110)) : ticks(low.x, high.x, Math.floor(width / 90));
   for (const at of across) root.append(svg("text", { class: "axis", x: px(at), y: height - 10, "text-anchor": "middle", text: x.says(at) }));
   for (const mark of marks) root.append(...drawn(mark, px, py, low, width, right, left, height - bottom, top));
-  root.addEventListener("pointermove", (event) => {
+  const nearest = (event) => {
     const box = root.getBoundingClientRect(), at = event.clientX - box.left, up = event.clientY - box.top;
     let best = null, far = 900;
     for (const mark of marks) for (const p of mark.of) {
@@ -52,8 +52,13 @@ export function chart(place, { marks, x, y, label }) {
       const d = (middle - at) ** 2 + (off * 0.5) ** 2;
       if (d < far) { far = d; best = p; }
     }
+    return best;
+  };
+  root.addEventListener("pointermove", (event) => {
+    const best = nearest(event);
     if (best) showTip(event.clientX, event.clientY, best[2]); else hideTip();
   });
+  if (pick) root.addEventListener("click", (event) => { const best = nearest(event); if (best && best[5] !== undefined) pick(best[5]); });
   root.addEventListener("pointerleave", hideTip);
   clear(place, root);
 }

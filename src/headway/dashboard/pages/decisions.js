@@ -1,5 +1,6 @@
 // Every decision with its reason and what came of it, back to the beginning of the journal.
 
+import { sparkLink } from "/batch.js";
 import { ask, clear, el, put } from "/dom.js";
 import { onNews } from "/state.js";
 import { clock, count, day } from "/words.js";
@@ -51,7 +52,7 @@ export function decisionsPage(place, { given }) {
     clear(list, lines.map((line, i) => el("li", { class: i === chosen ? "chosen" : "", "data-line": line.id, onclick: () => { chosen = i; draw(); } },
       el("time", { text: clock(line.at) }), el("span", { class: `badge q-${line.question}`, text: line.question }),
       el("div", { class: "what" }, line.query ? el("a", { href: `#/query/${encodeURIComponent(line.query)}`, text: line.query }) : el("b", { text: line.scope || "no query" }), el("span", { class: "quiet", text: ` ${line.kind}; ${line.receipt}` }), el("p", { text: line.because }),
-        line.effect ? el("p", { class: "effect", text: `→ ${line.effect}` }) : null), el("small", { class: "quiet", text: line.policy }))));
+        line.effect ? el("p", { class: "effect" }, `→ ${line.effect} `, sparkLink(line.query, line.batch)) : null), el("small", { class: "quiet", text: line.policy }))));
     more.hidden = lines.length > 0;
     put(more, "No decision fits.");
     put(many, `${count(told.last - told.first + 1)} in the journal`);

@@ -4,8 +4,8 @@ import { ask, clear, el, hideTip, put, showTip, svg } from "/dom.js";
 import { now, onNews } from "/state.js";
 import { clock, count, lasting, percent } from "/words.js";
 
-export function fleetPage(place) {
-  let told = null, before = null, busy = false;
+export function fleetPage(place, { given }) {
+  let told = null, before = Number(given.get("before")) || null, busy = false, chosen = 0;
   const when = el("b"), nodes = el("div", { class: "nodes" }), moves = el("ol", { class: "decisions" }), notes = el("ul", { class: "notes" });
   const button = (text, title, act) => el("button", { type: "button", class: "chip", text, title, onclick: act });
   place.append(el("div", { class: "bar" }, el("span", {}, "As the orchestrator saw it at ", when), el("div", { class: "chips" }, button("‹ earlier", "[", () => shift(-1)), button("newest", "]", () => shift(1)))), nodes,
@@ -29,7 +29,8 @@ export function fleetPage(place) {
     const most = Math.max(0.25, ...told.nodes.flatMap((n) => n.ring.values.map((v) => v / n.cores)));
     clear(nodes, told.nodes.map((n) => node(n, most)));
     if (!told.nodes.length) clear(nodes, el("p", { class: "none", text: "The orchestrator has decided nothing yet." }));
-    clear(moves, told.moves.map((m) => el("li", {}, el("time", { text: clock(m.at) }), el("span", { class: `badge m-${m.kind}`, text: m.kind }),
+    chosen = Math.max(0, Math.min(told.moves.length - 1, chosen));
+    clear(moves, told.moves.map((m, i) => el("li", { class: i === chosen ? "chosen" : "", "data-line": m.line, "data-query": m.query, onclick: () => { chosen = i; draw(); } }, el("time", { text: clock(m.at) }), el("span", { class: `badge m-${m.kind}`, text: m.kind }),
       el("div", { class: "what" }, el("b", { text: m.query }), el("span", { class: "quiet", text: m.kind === "move" ? ` ${m.source} → ${m.target}` : m.kind === "start" ? ` → ${m.target}` : " stays" }), el("p", { text: m.because }),
         m.expected ? el("p", { class: "effect", text: `→ expected: ${percent(m.expected.reduction, 1)} less interference, ${percent(m.expected.threshold)} was wanted` }) : null), el("small", { class: "quiet", text: m.receipt }))));
     clear(notes, told.notes.map((n) => el("li", {}, el("time", { text: clock(n.at) }), el("b", { text: n.query }), el("span", { text: n.text }))));
@@ -44,7 +45,9 @@ export function fleetPage(place) {
   }
   const stop = onNews(() => { if (before === null) load(); });
   load();
-  return { draw, shift, leave: stop };
+  return { draw, shift, leave: stop,
+    open: () => { const move = told && told.moves[chosen]; if (move) { before = move.line; chosen = 0; load(); } },
+    move: (by) => { if (!told) return; chosen += by; draw(); moves.children[chosen]?.scrollIntoView({ block: "nearest" }); } };
 }
 
 // A prediction ring as rings: the innermost looks ahead a window at a time, the outer ones further and coarser.

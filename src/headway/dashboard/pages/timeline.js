@@ -1,22 +1,26 @@
 // Micro-batches over time, slot by slot, with the moments at which their windows were due.
 
+import { batchLine } from "/batch.js";
 import { timeTicks } from "/chart.js";
-import { ask, el, hideTip, hue, put, showTip } from "/dom.js";
+import { ask, clear, el, hideTip, hue, put, showTip } from "/dom.js";
 import { known, now, onNews } from "/state.js";
 import { clock, count, day, hour, lasting } from "/words.js";
 
 const TOP = 34, LEFT = 60;
 
 export function timelinePage(place, { given }) {
-  let told = null, span = Number(given.get("span")) || 20000, end = Number(given.get("to")) || null, busy = false, hits = [], pending = false;
+  let told = null, span = Number(given.get("span")) || 20000, end = Number(given.get("to")) || null, busy = false, hits = [], pending = false, chosen = null;
   const canvas = el("canvas", { class: "gantt", tabindex: "0", role: "img", "aria-label": "Batches over time" });
   const filter = el("input", { class: "filter", type: "search", placeholder: "Mark a query  ( / )", "aria-label": "Mark a query", oninput: () => draw() });
   const live = el("button", { type: "button", class: "chip on", text: "live", onclick: () => { end = null; load(); } });
   const button = (text, title, act) => el("button", { type: "button", class: "chip", text, title, onclick: act });
   const where = el("span", { class: "quiet" }), box = el("div", { class: "card wide ganttbox" }, canvas), legend = el("p", { class: "legend quiet" },
     el("i", { class: "key due" }), "due  ", el("i", { class: "key wait" }), "from due until it came out  ", el("i", { class: "key over" }), "later than the target");
+  const picked = el("section", { class: "card wide picked", hidden: true, "aria-live": "polite" });
+  const key = (bar) => `${bar.query}#${bar.batch}`;
+  const page = (bar) => `#/query/${encodeURIComponent(bar.query)}${bar.ends.length ? `?window=${bar.ends[0]}` : ""}`;
   place.append(el("div", { class: "bar" }, filter, el("div", { class: "chips" }, live, button("‹", "Earlier ( [ )", () => shift(-1)), button("›", "Later ( ] )", () => shift(1)),
-    button("−", "More time", () => zoom(2)), button("+", "Less time", () => zoom(0.5)), where)), box, legend);
+    button("−", "More time", () => zoom(2)), button("+", "Less time", () => zoom(0.5)), where)), box, legend, picked);
 
   async function load() {
     if (busy) { pending = true; return; }
@@ -66,6 +70,7 @@ export function timelinePage(place, { given }) {
       const over = bar.worst_ms !== null && bar.worst_ms > told.target_ms;
       if (over) { c.strokeStyle = ink("--bad"); c.lineWidth = 2; c.stroke(); }
       if (w > 34) { c.fillStyle = dark ? "#fff" : "#1b2430"; c.textAlign = "left"; c.save(); c.beginPath(); c.rect(x, y, w - 4, h); c.clip(); c.fillText(bar.query, x + 6, y + h / 2 + 0.5); c.restore(); }
+      if (chosen === key(bar)) { c.strokeStyle = ink("--accent"); c.lineWidth = 3; c.stroke(); }
       hits.push([x, y, w, h, bar]);
     }
     for (const bar of told.bars) {
@@ -81,8 +86,23 @@ export function timelinePage(place, { given }) {
     c.restore();
     if (!told.bars.length) { c.fillStyle = ink("--quiet"); c.textAlign = "center"; c.fillText("No batch ran here.", width / 2, TOP + LANE / 2); }
     canvas.dataset.bars = String(told.bars.length);
+    canvas.dataset.chosen = chosen || "";
   }
 
+  function choose(bar) { // what is looked at stands still
+    if (end === null) end = told.to;
+    chosen = key(bar);
+    picked.hidden = false;
+    clear(picked, batchLine(bar, [el("a", { class: "button", href: page(bar), text: bar.ends.length ? "why its windows came out then" : "the page of its query" })]));
+    draw();
+  }
+  function move(by) {
+    if (told === null || !told.bars.length) return;
+    const wanted = filter.value.trim().toLowerCase(), bars = told.bars.filter((b) => b.query.toLowerCase().includes(wanted));
+    if (!bars.length) return;
+    const before = bars.findIndex((b) => key(b) === chosen);
+    choose(bars[before < 0 ? (by > 0 ? 0 : bars.length - 1) : Math.max(0, Math.min(bars.length - 1, before + by))]);
+  }
   const at = (event) => { const b = canvas.getBoundingClientRect(), x = event.clientX - b.left, y = event.clientY - b.top; return hits.find(([l, t, w, h]) => x >= l - 1 && x <= l + w + 1 && y >= t && y <= t + h + 6); };
   canvas.addEventListener("pointermove", (event) => {
     const hit = at(event);
@@ -93,10 +113,11 @@ export function timelinePage(place, { given }) {
       ...(bar.ends.length ? [["windows", bar.ends.slice(0, 4).map(hour).join(", ")], ["after due", lasting(bar.worst_ms)]] : [["windows", "none came out"]])]);
   });
   canvas.addEventListener("pointerleave", hideTip);
-  canvas.addEventListener("click", (event) => { const hit = at(event); if (hit) location.hash = `#/query/${encodeURIComponent(hit[4].query)}${hit[4].ends.length ? `?window=${hit[4].ends[0]}` : ""}`; });
+  canvas.addEventListener("click", (event) => { const hit = at(event); if (hit) choose(hit[4]); });
+  canvas.addEventListener("dblclick", (event) => { const hit = at(event); if (hit) location.hash = page(hit[4]); });
   canvas.addEventListener("wheel", (event) => { if (event.ctrlKey || event.shiftKey || event.metaKey) { event.preventDefault(); zoom(event.deltaY > 0 ? 1.25 : 0.8); } }, { passive: false });
   const stop = onNews(() => { if (end === null) load(); });
   const tick = setInterval(() => { if (end === null && known.head && known.head.live) load(); }, 1000);
   load();
-  return { draw, shift, leave: () => { stop(); clearInterval(tick); } };
+  return { draw, shift, move, open: () => { const bar = told && told.bars.find((b) => key(b) === chosen); if (bar) location.hash = page(bar); }, leave: () => { stop(); clearInterval(tick); } };
 }

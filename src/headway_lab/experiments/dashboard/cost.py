@@ -7,10 +7,13 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import psutil
 
+from headway.dashboard.glance import Glance
 from headway.errors import HeadwayError
 from headway.policy.order import Klink
 from headway.sim.delays import Uniform
@@ -19,20 +22,41 @@ from headway_lab.harness.setting import Say
 from headway_lab.workloads.wall_clock import now_ms
 from headway_lab.workloads.ysb import Ysb
 
+OPENING_S = 5.0  # until the first pages have been read
 WRITER = "headway-status"  # the thread that writes the status for the dashboard
-# A reader: what the pages send is read and thrown away, by a process whose cost is not counted here.
-VIEWER = "import sys, urllib.request\nfor line in urllib.request.urlopen(sys.argv[1] + 'api/stream'): pass"
+# A reader of three pages: what they are sent is read and thrown away, by a process whose cost is not counted here. The
+# page of a query asks again whenever a batch of it is done, the timeline once a second and at all that is new.
+VIEWER = """
+import json, sys, time, urllib.request
+address, name = sys.argv[1:]
+def ask(path): urllib.request.urlopen(address + path, timeout=30).read()
+batches, drawn = -1, 0.0
+for line in urllib.request.urlopen(address + "api/stream"):
+    if not line.startswith(b"data: "): continue
+    told = json.loads(line[6:])
+    for row in told["rows"]:
+        if row["name"] == name and row["batches"] != batches:
+            batches = row["batches"]
+            ask("api/query?name=" + name)
+    if time.monotonic() - drawn > 0.25:
+        drawn = time.monotonic()
+        ask("api/timeline?since=%d&upto=%d" % (told["now"] - 20000, told["now"]))
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class DashboardCost:
-    """Processor time while a page was open."""
+    """Processor time while pages were open, and what came out meanwhile."""
 
     share: float  # of all cores: the two below, together
     process: float  # of one core: the process that serves the pages
     writer: float  # of one core: what the runtime writes for it
     batches: int  # meanwhile
     memory_mb: float  # of the process
+    windows: int  # that came out meanwhile,
+    windows_before: int  # and in as long a time before, when nobody looked
+    latency_ms: float  # their mean
+    latency_before_ms: float
 
 
 def shown(bench: Bench, queries: int, rate: int, settle: float, seconds: float, seed: int, say: Say) -> DashboardCost:
@@ -50,11 +74,14 @@ def shown(bench: Bench, queries: int, rate: int, settle: float, seconds: float, 
             rt.start(stream.counts(rows).writeStream.format("memory"), name=f"shown_{bench.runs}_{i}",
                      checkpoint=f"{folder}/{i}")  # fmt: skip
             say(f"starting {i + 1}/{queries}", 0.0)
+        let_pass("settling", settle, say)
+        alone = now_ms()
+        let_pass("measuring without", seconds, say)
         address = rt.dashboard()
-        with _viewer(address):
+        with _viewer(address, f"shown_{bench.runs}_0"):
             process = _dashboard()
-            let_pass("settling", settle, say)
-            before, since = (_spent(process), _writer_s()), time.monotonic()
+            let_pass("opening", OPENING_S, say)
+            before, since, looked = (_spent(process), _writer_s()), time.monotonic(), now_ms()
             done = _done(rt)
             let_pass("measuring", seconds, say)
             after, elapsed = (_spent(process), _writer_s()), time.monotonic() - since
@@ -64,7 +91,21 @@ def shown(bench: Bench, queries: int, rate: int, settle: float, seconds: float, 
             if (error := query.exception()) is not None:
                 raise error
     served, written = ((b - a) / elapsed for a, b in zip(before, after, strict=True))
-    return DashboardCost((served + written) / cores, served, written, more, memory)
+    without, watched = (_windows(Path(f"{folder}.db"), at, at + round(1000 * seconds)) for at in (alone, looked))
+    return DashboardCost(
+        (served + written) / cores, served, written, more, memory, len(watched), len(without), fmean(watched), fmean(without)
+    )
+
+
+def _windows(journal: Path, since: int, upto: int) -> list[int]:
+    """The latencies of the windows that came out in this stretch."""
+    glance = Glance(journal)
+    while glance.look():
+        continue
+    found = [w.latency_ms for book in glance.book.queries.values() for w in book.windows if since <= w.out < upto]
+    if not found:
+        raise HeadwayError("no window came out while it was measured: take more --seconds")
+    return found
 
 
 def _done(rt: Any) -> int:
@@ -91,8 +132,8 @@ def _writer_s() -> float:
 
 
 @contextlib.contextmanager
-def _viewer(address: str) -> Iterator[None]:
-    looking = subprocess.Popen([sys.executable, "-c", VIEWER, address], stderr=subprocess.DEVNULL)
+def _viewer(address: str, query: str) -> Iterator[None]:
+    looking = subprocess.Popen([sys.executable, "-c", VIEWER, address, query], stderr=subprocess.DEVNULL)
     try:
         yield
     finally:

@@ -33,13 +33,13 @@ def test_frames_and_decisions_are_timed_and_kept(tmp_path: Path, monkeypatch: py
 
 def test_claims_are_about_what_is_measured() -> None:
     mine = {claim.id: claim for claim in load() if claim.id.startswith("U")}
-    assert {claim.experiment for claim in mine.values()} == {run.DRAW, run.TOLD, run.COST}
+    assert {claim.experiment for claim in mine.values()} == {run.DRAW, run.TOLD, run.COST, run.DIED}
     assert mine["U2"].judged == "worst" and mine["U1"].at == ({"queries": 200},)
 
 
 def test_a_part_that_there_is_not_is_told_in_one_line() -> None:
     shown = CliRunner().invoke(app, ["bench", "dashboard", "--parts", "draw,smell"])
-    assert isinstance(shown.exception, SettingError) and "some of draw, told, cost" in str(shown.exception)
+    assert isinstance(shown.exception, SettingError) and "some of draw, told, cost, deaths" in str(shown.exception)
 
 
 def test_without_a_browser_a_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
