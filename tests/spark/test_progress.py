@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.spark.progress import phases
+from headway.spark.listening.progress import phases
 from headway_lab.experiments.cost.run import PHASES
 
 ms = st.integers(0, 5_000)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from headway.model.message import BatchSeen
+from headway.spark.listening.reports import BatchReports
 from headway.spark.memory import FILE, Memory
-from headway.spark.reports import BatchReports
 
 SOURCE = "KafkaV2[Subscribe[rides]]"
 

@@ -115,7 +115,7 @@ def test_a_query_that_failed_and_is_started_again_by_hand_at_once_is_let_through
 def test_a_query_that_is_put_aside_goes_on_and_the_other_stays_gated(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from headway.spark.reports import BatchReports
+    from headway.spark.listening.reports import BatchReports
 
     read = BatchReports.read
 

@@ -25,10 +25,10 @@ from headway.spark.channel.rows import control_rows
 from headway.spark.gauge import DriverGauge
 from headway.spark.kafka import PartitionWatch, Subscription
 from headway.spark.lease import Leases, default_fs, local_path
+from headway.spark.listening.reports import BatchReports
 from headway.spark.memory import Memory
 from headway.spark.profile import Profile, one_task, usual
 from headway.spark.relay.follow import Tails
-from headway.spark.reports import BatchReports
 from headway.spark.shown import Showing
 from headway.spark.starting import Starting
 

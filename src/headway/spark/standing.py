@@ -9,7 +9,7 @@ from headway.loop.trouble import says
 from headway.model.decision import OrderPolicy
 from headway.model.status import LastBatch, QueryStatus, RuntimeStatus
 from headway.model.time import WallMs
-from headway.spark.progress import batch_seen
+from headway.spark.listening.progress import batch_seen
 from headway.spark.queries import Queries
 from headway.spark.supervisor import Watched
 

@@ -241,7 +241,7 @@ class _QueryRun:
         return sum(i.late for q in self.rt.status().queries for i in q.inputs)
 
     def _result(self, stretch: _Stretch, progress: list[list[dict[str, Any]]], late: int, wrong: int) -> Run:
-        from headway.spark.progress import batch_seen, phases
+        from headway.spark.listening.progress import batch_seen, phases
 
         latencies: list[float] = []
         dues: list[int] = []

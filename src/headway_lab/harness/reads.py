@@ -10,7 +10,7 @@ from headway_lab.harness.tasks import Task
 
 def unread(task: Task, reports: Mapping[int, dict[str, Any]]) -> int:
     """Rows in a task's log beyond those that its batches have read; 0 where there is no log."""
-    from headway.spark.progress import is_kafka, rows_of
+    from headway.spark.listening.progress import is_kafka, rows_of
 
     log = getattr(task, "log", None)
     if log is None or not reports:
@@ -22,7 +22,7 @@ def unread(task: Task, reports: Mapping[int, dict[str, Any]]) -> int:
 
 def rows_read(reports: list[dict[str, Any]], stretch: Any, rate: int) -> int:
     """Rows that the batches of a stretch took in, by the offsets that they cover: of a log, or of a generator's clock."""
-    from headway.spark.progress import batch_seen, is_kafka, rows_of
+    from headway.spark.listening.progress import batch_seen, is_kafka, rows_of
 
     covered = rows = 0
     for report in reports:

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from headway.spark import jvm
-from headway.spark.progress import batch_seen
+from headway.spark.listening.progress import batch_seen
 from spark.scripted import Stage, wait_until
 
 pytestmark = pytest.mark.spark

@@ -41,7 +41,7 @@ class Live:
 
     def look(self) -> None:
         """Take in what Spark reports of finished batches."""
-        from headway.spark.progress import batch_seen
+        from headway.spark.listening.progress import batch_seen
 
         if (error := self._handle.exception()) is not None:
             raise HeadwayError(f"query {self.name} failed: {str(error).partition(chr(10))[0]}")

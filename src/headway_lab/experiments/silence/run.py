@@ -128,7 +128,7 @@ def _emitted(spark: Any, name: str) -> list[tuple[int, int]]:
 
 def _closed(query: Any) -> list[tuple[int, int]]:
     """Watermarks, and when the batches that acted upon them ended."""
-    from headway.spark.progress import batch_seen
+    from headway.spark.listening.progress import batch_seen
 
     seen = (batch_seen(json.loads(p.json())) for p in query._jsq.recentProgress())
     return [(b.watermark or 0, b.ended) for b in seen if b is not None]

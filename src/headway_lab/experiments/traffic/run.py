@@ -163,7 +163,7 @@ class _Watch:
         self.watched = WatchedQuery()
 
     def look(self, now_ms: int) -> None:
-        from headway.spark.progress import batch_seen
+        from headway.spark.listening.progress import batch_seen
 
         if (error := self._handle.exception()) is not None:
             raise HeadwayError(f"query {self._name} failed: {says(error)}")

@@ -3,6 +3,7 @@
 from pathlib import Path
 from random import Random
 
+import pytest
 from typer.testing import CliRunner
 
 from headway.advice.checks import CHECKS, examined
@@ -14,13 +15,14 @@ from headway_lab.harness.ledger import Ledger
 
 
 def test_faults_of_every_kind_are_found_and_healthy_jobs_left_alone() -> None:
-    found = judged(7, each=10)
+    found = judged(7, each=4)
     bounds = {claim.id: claim.bounds for claim in load()}
     assert BAD.keys() == CHECKS.keys()
     assert found["found_worst_kind"] >= bounds["D3"][0], found["missed"]
     assert found["false_alarms"] <= bounds["D4"][1], found["alarms"]
 
 
+@pytest.mark.slow
 def test_what_was_found_is_kept(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["bench", "advice-seeded", "--seeds", "3", "--ledger", str(tmp_path / "l.jsonl")])
     (record,) = Ledger(tmp_path / "l.jsonl").records()

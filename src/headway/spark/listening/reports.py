@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.model.message import BatchSeen
+from headway.spark.listening.progress import batch_seen, is_kafka
 from headway.spark.memory import Memory
-from headway.spark.progress import batch_seen, is_kafka
 
 
 class BatchReports:
