@@ -142,7 +142,7 @@ def traced(seen: list[tuple[str, str]]) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
 
 
 def of(seen: list[tuple[str, str]], thread: str) -> list[str]:

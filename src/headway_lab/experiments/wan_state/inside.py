@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import asdict
 
-from headway.wan.transfer.client import ask_pull, probe
+from headway.transfer.client import ask_pull, probe
 
 
 def main(text: str) -> int:
