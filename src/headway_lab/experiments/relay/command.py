@@ -26,7 +26,7 @@ def relay(
     seconds: SecondsOption = 30,
     settle: SettleOption = 10,
     seeds: Annotated[str, typer.Option(help="Seeds; for each one, both ways take their turn.")] = "1,2,3",
-    warm: Annotated[int, typer.Option(help="Seconds of a run beforehand that is not measured.")] = 40,
+    warm: Annotated[int, typer.Option(help="Seconds of a run beforehand that is not measured.")] = 120,
     ledger: LedgerOption = LEDGER,
     memory: MemoryOption = "600m",
     folder: FolderOption = None,
