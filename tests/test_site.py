@@ -61,7 +61,7 @@ def test_messages_are_found_however_they_are_told() -> None:
     assert "epoch … of … runs here: drain it first" not in rooms["The fleet"] and any(
         "drain it first" in m for m in rooms["In a job"]
     )
-    assert "offset = …: the file has … bytes" in rooms["The wide area"]  # TransferRefused(status, line)
+    assert "offset = …: the file has … bytes" in rooms["Folders on their way"]  # TransferRefused(status, line)
     assert any(m.startswith("checkpoint = …: expected state in RocksDB") for m in rooms["In a job"])  # raise refuse("...")
     assert any("needs the package …" in m for m in rooms["Commands"])  # raise lacks(...)
     assert len(rooms[site_messages.ALOUD]) >= 25 and any("goes on ungated" in m for m in rooms[site_messages.ALOUD])

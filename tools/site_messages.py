@@ -10,7 +10,7 @@ ROOMS = {
     "spark": "In a job", "model": "Settings", "policy": "Policies", "estimate": "Policies", "loop": "Journals and decisions",
     "cli": "Commands", "servers": "Commands", "java": "Commands", "dashboard": "The dashboard", "advice": "Advice",
     "fleet": "The fleet", "wan": "The wide area", "kafka": "Kafka", "lease": "Leases", "pipeline": "Pipeline files",
-    "merge": "The ordered merge", "sim": "The simulator", "__init__": "Commands",
+    "merge": "The ordered merge", "transfer": "Folders on their way", "sim": "The simulator", "__init__": "Commands",
 }  # fmt: skip
 ALOUD = "Told while things go on"
 HEAD = """# What went wrong?

@@ -11,6 +11,7 @@ _SAYS = re.compile(
 
 # Of several that fit, the longest counts.
 WAYS: dict[str, str] = {
+    "own pages do not show this query": "open the link while it runs, in a session with `spark.ui.enabled=true`",
     "no testbed here": "run it as root, or on a machine that permits network namespaces (`unshare -n true` tries it)",
     "no probe of": "nothing: a link is probed again by itself. If it stays so, the agent at the other end is gone",
     "no answer to a pull of": "nothing: what has come is kept, and the transfer goes on where it was",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.loop.partitions import BROKER, NEVER, POLL_MS, Partitions, PartitionStanding
+from headway.loop.partitions import BROKER, LOOK, NEVER, OVERDUE_MS, POLL_MS, Partitions, PartitionStanding
 from headway.model.message import Part, PartEnd, Reached
 from headway.model.time import WallMs
 
@@ -104,6 +104,18 @@ def test_that_we_did_not_look_for_a_while_says_nothing_about_the_partitions() ->
         log.newest[p] = log.now + 2_990
     log.now += 3_000
     assert log.poll() == PartitionStanding()
+
+
+def test_a_window_that_is_due_waits_for_a_look_that_is_overdue() -> None:
+    """The thread that looks stood still while a partition fell silent: the window that is due then may lack its rows."""
+    log = Log()
+    log.run(2_000)
+    assert not log.seen.overdue(WallMs(log.now + OVERDUE_MS))
+    assert log.seen.overdue(WallMs(log.now + OVERDUE_MS + 1)), "the look before says nothing of now"
+    told = log.seen.standing(log.patience, log.idle_after, log.since)
+    assert told == PartitionStanding(WallMs(log.now + IDLE), behind=(LOOK,))
+    assert not log.seen.overdue(WallMs(log.now + OVERDUE_MS + 2)), "said once"
+    assert log.run(POLL_MS)[-1] == PartitionStanding(), "it has come, and all partitions deliver"
 
 
 def test_a_sparse_partition_is_not_taken_for_a_silent_one() -> None:

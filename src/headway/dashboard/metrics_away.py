@@ -15,7 +15,7 @@ OF_NODE = (
     ("headway_node_ready", "1 while the node takes queries", lambda n: float(n["ready"])),
     ("headway_node_queries", "Queries that it runs", lambda n: n["queries"]),
     ("headway_node_cores", "Its cores", lambda n: n["cores"]),
-    ("headway_node_load_per_core", "Its load per core, whoever makes it", lambda n: n["load"]),
+    ("headway_node_load_per_core", "Its load per core, all programs together", lambda n: n["load"]),
     ("headway_node_own_load_share", "The share of its load that its queries make", lambda n: n["own_load"]),
     ("headway_node_expected_use", "What its queries are expected to use soon, in cores", lambda n: _soon(n["ring"])),
 )
@@ -71,10 +71,10 @@ def of_areas(glance: "Glance") -> Iterator[Any]:
     yield changes
 
 
-def _read(glance: "Glance", page: Any, *given: Any) -> dict[str, Any]:
+def _read(glance: "Glance", page: Any, *arguments: Any) -> dict[str, Any]:
     file = JournalFile(glance.journal)
     try:
-        found: dict[str, Any] = page(file, *given)
+        found: dict[str, Any] = page(file, *arguments)
     finally:
         file.close()
     return found

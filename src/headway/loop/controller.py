@@ -195,6 +195,8 @@ class Controller(Inbox):
         """Decide until no other query may run; returns when to look again."""
         self._take_posted()
         self.capacity.read_gauge(self.clock.now())
+        for source, log in self._logs.overdue(self.clock.now()):
+            self.roster.reached(source, log)
         for name in self._drains.settle(self.clock.now(), self.queries, self.roster.afloat):
             self._leave(name, "ended")
         later = WallMs(self.clock.now() + GAUGE_EVERY_MS)

@@ -18,7 +18,9 @@ GAPS = 8  # silent for so many of its usual gaps, it is not chance any more: onc
 POLL_MS = 200  # how often the broker is asked: silence cannot be seen more finely
 SMOOTHING = 0.2
 NEVER = WallMs(1 << 52)  # until then waits an input that never lets go; a number that JSON and floats keep as it is
+OVERDUE_MS = 2 * POLL_MS  # a look that is so late has been missed: what fell silent since the last one is not known
 BROKER = "the broker, which does not answer"
+LOOK = "a look at the broker, which is overdue"
 
 
 @dataclass(slots=True)
@@ -70,8 +72,8 @@ class _Track:
         """Whether rows may be missing that should be there by now: it is silent, or has rows that were not told of yet."""
         if self.per_ms == 0 or self.mute_since is not None:
             return self.per_ms > 0
-        # One look sooner than patience ends: a window may be due before the next look would have found it out.
-        least_ms = max(patience_ms - POLL_MS, GAPS / self.per_ms, 2 * POLL_MS)
+        # Sooner than patience ends: a window may be due before the next look would have found it out, if that is late, too.
+        least_ms = max(patience_ms - OVERDUE_MS, GAPS / self.per_ms, 2 * POLL_MS)
         # Where timestamps say nothing of what it owes, it gets as long as stragglers get.
         settling = self.silence_ms >= least_ms and at - self.silent_from < patience_ms
         return at - self.told >= least_ms or settling
@@ -97,6 +99,7 @@ class Partitions:
     total: int = 0  # rows that it has had so far
     at: WallMs = WallMs(0)
     away_since: WallMs | None = None  # the broker does not answer
+    unseen: bool = False  # the next look is overdue: on a busy machine the thread that looks may stand still
     gone: tuple[str, ...] = ()  # topics that were there at the last look and are not any more
     epoch: int = 0  # counts how often partitions came, went, or began anew; in between their ends only grow
     _tracks: dict[Part, _Track] = field(default_factory=dict)
@@ -106,7 +109,7 @@ class Partitions:
     def reached(self, seen: Reached) -> None:
         """Take in what the broker said."""
         self._known.clear()
-        self.gone = ()
+        self.gone, self.unseen = (), False
         looked_at, self.at = self.at, seen.at
         if seen.parts is None:
             self.away_since = seen.at if self.away_since is None else self.away_since
@@ -148,11 +151,20 @@ class Partitions:
         """As far as is known: a partition that is mute may have come further."""
         return {name: track.end for name, track in self._tracks.items()}
 
+    def overdue(self, now: WallMs) -> bool:
+        """Whether the next look has become overdue just now. Windows that are due wait for it, as they do for the broker."""
+        if self.unseen or self.away_since is not None or now - self.at <= OVERDUE_MS:
+            return False
+        self.unseen = True
+        return True
+
     def standing(self, patience_ms: int, idle_after_ms: int | None, since: dict[Part, WallMs]) -> PartitionStanding:
         """For an input that waits `idle_after_ms` at most; None is for ever. `since` keeps what is behind since when."""
         if self.away_since is not None:
             until = _limit(self.away_since, idle_after_ms)
             return PartitionStanding(until, behind=(BROKER,)) if until > self.at else PartitionStanding(let_go=(BROKER,))
+        if self.unseen:
+            return PartitionStanding(_limit(self.at, idle_after_ms), behind=(LOOK,))
         behind = self._behind(patience_ms, idle_after_ms)
         if not behind:
             since.clear()
@@ -171,7 +183,7 @@ class Partitions:
         return PartitionStanding(until if until > self.at else None, lagging, tuple(waited_for), tuple(let_go))
 
     def _behind(self, patience_ms: int, idle_after_ms: int | None) -> tuple[Part, ...]:
-        if self._most_ms < max(patience_ms - POLL_MS, 2 * POLL_MS):
+        if self._most_ms < max(patience_ms - OVERDUE_MS, 2 * POLL_MS):
             return ()
         key = (patience_ms, idle_after_ms)
         if key not in self._known:
@@ -215,6 +227,10 @@ class Logs:
             del self._known[message.source]
             raise
         return log
+
+    def overdue(self, now: WallMs) -> list[tuple[str, Partitions]]:
+        """Those whose next look has become overdue, by source."""
+        return [(source, log) for source, log in self._known.items() if log.overdue(now)]
 
     def forget(self) -> None:
         self._known.clear()

@@ -49,7 +49,7 @@ class FolderShelf:
     def promise(self, asked: CheckpointPromise) -> None:
         before = self.told(asked.place).promised
         if before not in (None, asked.to, asked.instead):
-            raise HeadwayError(f"expected one that is promised to nobody;\n{before!r} goes on from it")
+            raise HeadwayError(f"expected one that no other copy goes on from;\n{before!r} goes on from it")
         (self.root / asked.place / PROMISED).write_text(asked.to)
 
 
@@ -126,7 +126,7 @@ def test_a_checkpoint_is_promised_once(source: Source) -> None:
     peers = peers_of(source)
     peers.promise(source.url, CheckpointPromise("e1", "e2"))
     peers.promise(source.url, CheckpointPromise("e1", "e2"))
-    with pytest.raises(NodeRefused, match="answers 409: expected one that is promised to nobody; 'e2' goes on from it"):
+    with pytest.raises(NodeRefused, match="answers 409: expected one that no other copy goes on from; 'e2' goes on from it"):
         peers.promise(source.url, CheckpointPromise("e1", "e3"))
     peers.promise(source.url, CheckpointPromise("e1", "e3", instead="e2"))
     assert peers.told("e1")[source.url].promised == "e3"

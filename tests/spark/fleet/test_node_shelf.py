@@ -76,7 +76,7 @@ def test_a_checkpoint_is_promised_to_one(shelf: NodeShelf, tmp_path: Path) -> No
     shelf.promise(CheckpointPromise(place, "epoch-4"))
     assert (tmp_path / "epoch-3" / PROMISED).read_text() == "epoch-4" == shelf.told(place).promised
     shelf.promise(CheckpointPromise(place, "epoch-4"))
-    with pytest.raises(HeadwayError, match="expected one that is promised to nobody; 'epoch-4' goes on from it"):
+    with pytest.raises(HeadwayError, match="expected one that no other copy goes on from; 'epoch-4' goes on from it"):
         shelf.promise(CheckpointPromise(place, "epoch-5"))
     shelf.promise(CheckpointPromise(place, "epoch-5", instead="epoch-4"))
     assert shelf.told(place).promised == "epoch-5"

@@ -3,7 +3,7 @@
 Where nodes share no file system, a folder that cannot be seen may never have been made, or may lie on the disk of a node
 that is dead, with batches in it that the sink has. To take an older one then would lose rows. So who copies a checkpoint
 from another node has its owner write down who goes on from it, before the copy is called complete. A checkpoint that was
-promised to nobody has no successor that ever ran.
+not promised has no successor that ever ran.
 """
 
 from collections.abc import Mapping, Sequence

@@ -111,9 +111,9 @@ def _closing(file: BinaryIO, parts: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _word(request: "Request", key: str) -> str:
-    if (given := request.query_params.get(key)) is None:
+    if (word := request.query_params.get(key)) is None:
         raise Malformed(f"{key}: expected one in the address")
-    return given
+    return word
 
 
 def _number(request: "Request", key: str) -> int:

@@ -65,7 +65,6 @@ class Door(ABC):
             connection.answer(answer)
             if line is None:
                 return
-            line.called.set()
             link.settimeout(None)
             for text in wire:
                 self._take(line, connection, text)

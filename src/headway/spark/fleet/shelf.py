@@ -72,7 +72,7 @@ class NodeShelf:
             before = folder.read(PROMISED)
             if before not in (asked.to, asked.instead):
                 raise HeadwayError(
-                    f"checkpoint = {asked.place!r}: expected one that is promised to nobody; {before!r} goes on from it"
+                    f"checkpoint = {asked.place!r}: expected one that no other copy goes on from; {before!r} goes on from it"
                 )
             folder.put(PROMISED, asked.to, new=False)
 
