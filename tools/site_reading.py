@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT_ERROR, ALOUD = "HeadwayError", "aloud"
+ROOT_ERROR, ALOUD, ONCE = "HeadwayError", "aloud", "_told_once"  # the last: what a `ToldOnce` is kept as
 GAP = "…"
 _HOLE = re.compile("\0(\\w+)\0")
 
@@ -82,6 +82,7 @@ class _Reader:
         self.tree, self.classes = tree, classes
         self.tellers: dict[str, tuple[Teller, bool]] = {name: (of, False) for name, of in classes.items()}
         self.tellers[ALOUD] = (Teller(("text",), ("\0text\0",)), True)
+        self.tellers[ONCE] = self.tellers[ALOUD]
         self.module = _assigned(tree.body)
 
     def told(self) -> set[ToldText]:

@@ -12,6 +12,9 @@ _SAYS = re.compile(
 # Of several that fit, the longest counts.
 WAYS: dict[str, str] = {
     "own pages do not show this query": "open the link while it runs, in a session with `spark.ui.enabled=true`",
+    "its session with ZooKeeper is over": "nothing: it opens another one; if that lasts, look at ZooKeeper",
+    "it is tried again until that one is gone": "nothing, unless that one is meant to stay: then name this node otherwise",
+    "cannot tell how it stands": "nothing: it is tried again; the rest of the line is the error",
     "no testbed here": "run it as root, or on a machine that permits network namespaces (`unshare -n true` tries it)",
     "no probe of": "nothing: a link is probed again by itself. If it stays so, the agent at the other end is gone",
     "no answer to a pull of": "nothing: what has come is kept, and the transfer goes on where it was",

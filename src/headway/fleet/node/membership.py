@@ -21,7 +21,7 @@ class Membership:
     def __init__(
         self, connect: Callable[[Tell], Session], root: str, node: NodeRegistration, say: Callable[[str], None] = aloud
     ) -> None:
-        self._connect, self._root, self._node, self._tell_once = connect, root, node, ToldOnce(say)
+        self._connect, self._root, self._node, self._told_once = connect, root, node, ToldOnce(say)
         self._over, self._told = threading.Event(), threading.Event()
         self._leasing: QueryLeasing | None = None
         self._thread = threading.Thread(target=self._run, name="headway-membership", daemon=True)
@@ -61,7 +61,7 @@ class Membership:
                     self._begin()
                 self._live(self._leasing)
             except HeadwayError as error:
-                self._tell_once(str(error))
+                self._told_once(str(error))
                 self._over.wait(RETRY_S)
 
     def _live(self, leasing: QueryLeasing | None) -> None:
@@ -73,7 +73,7 @@ class Membership:
                 self._told.wait(LOOK_S)
                 self._told.clear()
             if not self._over.is_set():
-                self._tell_once(f"node {self._node.name}: its session with ZooKeeper is over, and with it its leases")
+                self._told_once(f"node {self._node.name}: its session with ZooKeeper is over, and with it its leases")
         finally:
             self._leasing = None
             session.close()
@@ -84,9 +84,9 @@ class Membership:
         except Unheard:
             return False
         except SettingError as error:  # perhaps we ourselves, killed a moment ago
-            self._tell_once(f"{error}; it is tried again until that one is gone")
+            self._told_once(f"{error}; it is tried again until that one is gone")
             return False
-        self._tell_once("")
+        self._told_once("")
         return True
 
     def _heard(self, message: SessionMessage) -> None:

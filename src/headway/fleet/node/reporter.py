@@ -57,7 +57,7 @@ class StatusReporter:
         self._host, self._machine, self._now = host, machine, now
         self._rows: dict[tuple[str, int], tuple[WallMs, int]] = {}
         self._rates: dict[tuple[str, int], deque[float]] = {}
-        self._tell_once = ToldOnce()
+        self._told_once = ToldOnce()
         self.cpu_s = 0.0  # that it has taken on its own thread
         first = NodeStatus(
             node, run or secrets.token_hex(8), headway.__version__, 0, now(), machine.read(), bandwidth_limit=bandwidth_limit
@@ -91,7 +91,7 @@ class StatusReporter:
             try:
                 work()
             except Exception as error:  # the next second may do better; queries do without
-                self._tell_once(f"the node cannot tell how it stands: {error!r}")
+                self._told_once(f"the node cannot tell how it stands: {error!r}")
         self.cpu_s = time.thread_time()
 
     def _with_rates(self, query: HostedQuery, at: WallMs) -> HostedQuery:

@@ -38,7 +38,7 @@ class StageWatch:
         self._own, self._addresses, self._connect, self._post, self._now = own, addresses, connect, post, now
         self._peers: dict[str, Peer] = {}
         self._said: dict[str, NodeStatus] = {}
-        self._looks, self._tell_once = 0, ToldOnce()
+        self._looks, self._told_once = 0, ToldOnce()
         self._ticks = EverySoOften("headway-node-stages", EVERY_S, self._tick)
 
     def start(self) -> None:
@@ -61,7 +61,7 @@ class StageWatch:
             try:
                 self._said[address] = peer.status()
             except HeadwayError as error:
-                self._tell_once(str(error))
+                self._told_once(str(error))
         others = [said for said in self._said.values() if said.run != own.run]
         behind = costs_behind([own, *others], self._now())
         for query in own.queries:
@@ -86,7 +86,7 @@ class StageWatch:
         try:
             self.look()
         except Exception as error:  # queries do without
-            self._tell_once(f"the stages on other nodes cannot be asked: {error!r}")
+            self._told_once(f"the stages on other nodes cannot be asked: {error!r}")
 
 
 def others_of(named: Iterable[str], listed: Callable[[], Mapping[str, str]], own: str) -> Callable[[], dict[str, str]]:

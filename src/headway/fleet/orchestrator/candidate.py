@@ -154,7 +154,7 @@ class Candidate:
         self, connect: Connect, root: str, label: str, post: Callable[[Learnt], None], say: Callable[[str], None] = aloud
     ) -> None:
         """`label` is told to callers that ask the wrong orchestrator: a name, and where it is."""
-        self._connect, self._root, self._label, self._post, self._tell_once = connect, root, label, post, ToldOnce(say)
+        self._connect, self._root, self._label, self._post, self._told_once = connect, root, label, post, ToldOnce(say)
         self._work: queue.SimpleQueue[SessionMessage | StoreOrder | None] = queue.SimpleQueue()
         self._over = threading.Event()
         self._side: TreeSide | None = None
@@ -187,14 +187,14 @@ class Candidate:
             try:
                 self._live()
             except HeadwayError as error:
-                self._tell_once(str(error))
+                self._told_once(str(error))
                 self._over.wait(RETRY_S)
 
     def _live(self) -> None:
         """One session, from its beginning to its end."""
         session = self._connect(self._heard)
         self._side = side = TreeSide(session, self._root, self._label)
-        self._tell_once("")
+        self._told_once("")
         looks = 0
         self._listed = 0
         try:
@@ -213,7 +213,7 @@ class Candidate:
             if self._over.is_set() and side.session.state is SessionState.CONNECTED:
                 side.election.resign()
         except Unheard:
-            self._tell_once("the line of candidates could not be left: it is, when our session has expired")
+            self._told_once("the line of candidates could not be left: it is, when our session has expired")
         side.session.close()
 
     def _stand(self, side: TreeSide) -> bool:

@@ -46,7 +46,7 @@ class _Tail(threading.Thread):
         super().__init__(name=f"headway-relay-{place}", daemon=True)
         self.over = threading.Event()
         self._place, self._open, self._post = place, opened, post
-        self._tell_once = ToldOnce()
+        self._told_once = ToldOnce()
         self._marks: MarkFollower | None = opened()  # what is wrong with it is said to the caller
 
     def run(self) -> None:
@@ -57,7 +57,7 @@ class _Tail(threading.Thread):
                     self._marks = self._open()
                 said = tuple(self._read(self._marks.read(WAIT_S)))
             except Exception as error:  # punctuations that do not come hold windows back: nothing is lost by trying again
-                self._tell_once(f"{self._place} cannot be followed ({error}); it is tried again")
+                self._told_once(f"{self._place} cannot be followed ({error}); it is tried again")
                 said = ()
                 self._close()
                 self.over.wait(AGAIN_S)
@@ -72,7 +72,7 @@ class _Tail(threading.Thread):
             try:
                 said = punctuation_in(value)
             except UnreadablePunctuation as error:
-                self._tell_once(f"{self._place}, partition {partition}: {error}")
+                self._told_once(f"{self._place}, partition {partition}: {error}")
                 continue
             if said is not None:
                 found.append((partition, said))
