@@ -1,6 +1,7 @@
 """A Kafka broker of our own: one JVM, KRaft, on loopback unless told, with a data folder that goes when it does."""
 
 import os
+import signal
 import subprocess
 import uuid
 from base64 import urlsafe_b64encode
@@ -48,7 +49,9 @@ def start(
         if made.returncode != 0:
             said = servers.last_line(made.stderr or made.stdout)
             raise HeadwayError(f"kafka: {place} cannot be made a data folder: {said}")
-    process = servers.launched([*inside, *jvm, "kafka.Kafka", str(settings)], place, ends_with_parent=ends_with_parent)
+    command = [*inside, *jvm, "kafka.Kafka", str(settings)]
+    # Asked to end, a broker tidies up first, for minutes if what it waits for has ended, too. It survives a kill.
+    process = servers.launched(command, place, ends_with_parent=ends_with_parent, how=signal.SIGKILL)
     broker = Broker(port, process.pid, str(place), servers.born(process), host)
     servers.wait_until_up(NAME, broker, process)
     return broker

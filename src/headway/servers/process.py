@@ -107,12 +107,14 @@ def log_settings(name: str, folder: Path) -> str:
     return f"-Dlog4j2.configurationFile={settings}"
 
 
-def launched(command: Sequence[str], folder: Path, *, ends_with_parent: bool) -> "subprocess.Popen[bytes]":
-    """The process; with `ends_with_parent` it ends when the one that started it does, also if that is killed."""
+def launched(
+    command: Sequence[str], folder: Path, *, ends_with_parent: bool, how: signal.Signals = signal.SIGTERM
+) -> "subprocess.Popen[bytes]":
+    """The process; with `ends_with_parent` it is ended when the one that started it ends, also if that is killed."""
     with (folder / "out.log").open("ab") as out:
         return subprocess.Popen(
             list(command), stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True,
-            preexec_fn=end_with_parent if ends_with_parent else None,
+            preexec_fn=end_with_parent(how) if ends_with_parent else None,
         )  # fmt: skip
 
 

@@ -1,13 +1,22 @@
 """Processes that end with the process that started them, also if that one is killed."""
 
 import ctypes
+import os
 import signal
 import sys
+from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
 
 
-def end_with_parent() -> None:
-    """To be called in the new process before its program starts. Linux only: elsewhere a parent that is killed leaves it."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+def end_with_parent(how: signal.Signals = signal.SIGTERM) -> Callable[[], None]:
+    """What the new process is to call before its program starts. Linux only: elsewhere a parent that is killed leaves it."""
+    parent = os.getpid()
+
+    def guard() -> None:
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, how)
+            if os.getppid() != parent:  # it was killed before we could ask to be told
+                os._exit(1)
+
+    return guard

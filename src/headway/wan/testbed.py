@@ -154,7 +154,7 @@ def up(names: Sequence[str], bits_per_s: int, *, ends_with_parent: bool = False)
     command = [sys.executable, "-m", "headway.wan.keeper", str(len(names)), str(bits_per_s)]
     keeper = subprocess.Popen(
         command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True, text=True,
-        preexec_fn=end_with_parent if ends_with_parent else None,
+        preexec_fn=end_with_parent() if ends_with_parent else None,
     )  # fmt: skip
     assert keeper.stdout is not None
     told = json.loads(keeper.stdout.readline() or '{"error": "the keeper died"}')

@@ -37,7 +37,7 @@ def begin(module: str, work: Path, *args: str, env: Mapping[str, str] | None = N
         return subprocess.Popen(
             [sys.executable, "-m", module, "child", str(work), *args],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env={**os.environ, **(env or {})},
-            preexec_fn=end_with_parent,
+            preexec_fn=end_with_parent(),
         )  # fmt: skip
 
 

@@ -126,7 +126,7 @@ def _begin(name: str, folder: Path, work: Path, *args: str) -> Process:
         return subprocess.Popen(
             [*command, f"org.apache.spark.deploy.{name}", *args],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=work, env=environment(folder),
-            start_new_session=True, preexec_fn=end_with_parent,
+            start_new_session=True, preexec_fn=end_with_parent(),
         )  # fmt: skip
 
 

@@ -259,7 +259,7 @@ class RunTasks:
         words = [part for key, value in options.items() for part in (f"--{key}", str(value))]
         feed = FEEDS.get(kind, kind)
         command = [sys.executable, "-m", "headway", "kafka", "replay", feed, *words]
-        self.producers.append(Popen(command, stdout=DEVNULL, stderr=DEVNULL, preexec_fn=end_with_parent))
+        self.producers.append(Popen(command, stdout=DEVNULL, stderr=DEVNULL, preexec_fn=end_with_parent()))
         return FilledTopic(feed, topic, self.server.address, wanted)
 
     def close(self) -> None:

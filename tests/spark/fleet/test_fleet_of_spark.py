@@ -37,7 +37,7 @@ class TriedOut(Fleet):
         words = [*self.command, "fleet", "up", "--nodes", "2", "--policy", "never-move"]
         self.log = (work / "up.log").open("w")
         self.up = subprocess.Popen(
-            [*words, "--folder", str(work / "fleet")], stdout=self.log, stderr=self.log, preexec_fn=end_with_parent
+            [*words, "--folder", str(work / "fleet")], stdout=self.log, stderr=self.log, preexec_fn=end_with_parent()
         )
 
     def write(self, more: str) -> None:

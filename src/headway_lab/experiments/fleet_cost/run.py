@@ -95,7 +95,7 @@ def _nodes(case: CostCase, token: str) -> Iterator[dict[str, int]]:
         for first in range(0, case.nodes, A_PROCESS):
             words = [str(first), str(min(A_PROCESS, case.nodes - first)), str(case.queries), token]
             command = [sys.executable, "-m", light_nodes.__name__, *words]
-            running.append(subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=end_with_parent))
+            running.append(subprocess.Popen(command, stdout=subprocess.PIPE, preexec_fn=end_with_parent()))
         for one in running:
             assert one.stdout is not None
             ports |= json.loads(one.stdout.readline())

@@ -56,7 +56,7 @@ def begin(kind: str, amount: float, seconds: float) -> subprocess.Popen[bytes]:
     """A hog as a process of its own; `eaten` waits for its end."""
     check(kind, amount, seconds)
     command = [sys.executable, "-m", __name__, kind, str(amount), str(seconds), str(os.getpid())]
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=end_with_parent)
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, preexec_fn=end_with_parent())
 
 
 def eaten(hog: subprocess.Popen[bytes]) -> HogMeal:
