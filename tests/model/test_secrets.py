@@ -56,3 +56,9 @@ def test_an_error_is_told_without_it() -> None:
         "ValueError: sasl.jaas.config: org.apache.kafka.common.security.plain.PlainLoginModule required"
         ' username="me" password="***";'
     )
+
+
+@pytest.mark.parametrize("word", ["a.", "ab+.", "a.secret", "'a.b", "password= ", "http://"])
+def test_a_very_long_line_holds_nobody_up(word: str) -> None:
+    """An error may echo a row of megabytes: the time grows with its length, not with the square (that took minutes)."""
+    assert without_secrets(f"{word * 100_000} password=hidden").endswith("password=***")

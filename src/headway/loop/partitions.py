@@ -199,7 +199,8 @@ class Partitions:
 
 def waiting_news(before: list[PartitionStanding], after: list[PartitionStanding]) -> list[str]:
     """What is new about the sources that are waited for."""
-    was, behind = ([name for standing in every for name in standing.behind] for every in (before, after))
+    # A look that is overdue comes in a moment, or the broker does not answer: only that is news.
+    was, behind = ([name for standing in every for name in standing.behind if name != LOOK] for every in (before, after))
     known = {name for standing in before for name in standing.let_go}
     given_up = [name for standing in after for name in standing.let_go if name not in known]
     news = [f"windows wait no longer for {', '.join(given_up)}"] if given_up else []

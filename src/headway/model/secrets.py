@@ -7,18 +7,19 @@ import re
 
 HIDDEN = "***"
 # What an option, a header or a parameter with a secret is called. `key` alone is a column of data far more often.
+# Each word is looked at once, from its beginning: a long one must not be begun anew at each of its dots.
 _NAME = (
-    r"(?:[\w.\-]*(?:password|passwd|passphrase|secret|credentials?|token|api[_\-.]?key|access[_\-.]?key|account[_\-.]?key"
-    r"|private[_\-.]?key|shared[_\-.]?access[_\-.]?signature)[\w.\-]*|pwd|sig|authorization)"
+    r"(?:(?<![\w.\-])(?=[\w.\-]*(?:password|passwd|passphrase|secret|credentials?|token|api[_\-.]?key|access[_\-.]?key"
+    r"|account[_\-.]?key|private[_\-.]?key|shared[_\-.]?access[_\-.]?signature))[\w.\-]++|\b(?:pwd|sig|authorization)\b)"
 )
 _QUOTED = r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\''
 # name = value, name: value, "name": "value", name -> value, (name, value): with a value that is quoted, or one word.
 _OPTION = re.compile(
-    rf"(?i)(?P<name>(?P<mark>[\"']?)\b{_NAME}(?P=mark))(?P<is>\s*(?:=>|->|=|:|,\s*(?=[\"']))\s*)"
+    rf"(?i)(?P<name>(?P<mark>[\"']?){_NAME}(?P=mark))(?P<is>\s*(?:=>|->|=|:|,\s*(?=[\"']))\s*)"
     rf"(?P<value>{_QUOTED}|[^\s,;&)\]}}]+)"
 )
 _SCHEME = re.compile(r"(?i)\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=\-]{8,}")
-_ADDRESS = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]*://[^\s/:@]*):[^\s/@]+@")
+_ADDRESS = re.compile(r"(?i)\b([a-z][a-z0-9+.\-]{0,30}://[^\s/:@]*):[^\s/@]+@")
 _PEM = re.compile(r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)")
 
 

@@ -153,7 +153,7 @@ class Gate(Door):
                 # controller believes of the query would be wrong. It begins anew, from the offset that Spark has.
                 line.gone = False
                 self._inbox(Started(line.spec))
-            line.called.set()  # before anybody else is welcomed: a place without a name is taken once
+            line.called.set()  # before another source is welcomed: a place without a name is taken once
             patience_ms = max((_most_ms(i) for i in line.spec.inputs), default=0)
             return line, {"line": line.word, "patience_ms": patience_ms}
 
